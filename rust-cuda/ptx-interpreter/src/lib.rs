@@ -1,8 +1,8 @@
 //! Runs compiled PTX on the CPU.
 //!
-//! A GPU gets the PTX that a compiler made from a kernel, not the kernel's source. This crate executes that PTX:
-//! blocks, warps of 32 lanes that diverge and reconverge, barriers, shuffles, atomics and every state space, with a
-//! check of each memory access.
+//! A GPU receives the PTX that a compiler made from a kernel, not the kernel's source. This crate
+//! executes that PTX: blocks, warps of 32 lanes that diverge and reconverge, barriers, shuffles,
+//! atomics and every state space. It checks each memory access.
 
 pub mod limits;
 mod machine;
@@ -19,6 +19,6 @@ pub use machine::{
 };
 pub use program::{LoadError, Place, Problem, SourcePlace};
 
-/// What to tell an author whose PTX names no source lines.
+/// Advice for PTX that names no source lines.
 pub const HOW_TO_GET_LINES: &str = "the PTX names no source lines: compile with -lineinfo (nvcc, NVRTC), lineinfo=True (Numba, cuda.core) or \
                                     -gline-tables-only (clang)";

@@ -104,7 +104,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Whether a store changes a byte: a loop may store the same values again, as unoptimised code does with local variables.
+    /// Whether a store changes any byte. A loop may store the same values again, as unoptimized
+    /// code does with local variables.
     #[cold]
     fn changes_memory(&self, store: &Store, active: u32, resolved: &LaneAddresses, context: &Context<'_>) -> bool {
         let low = |value: u64| if store.bytes < 8 { value & ((1 << (store.bytes * 8)) - 1) } else { value };

@@ -12,7 +12,7 @@ use crate::program::instruction::{Action, Barrier, BarrierReduction, BarrierRedu
 use crate::semantics::LANES;
 
 impl Warp {
-    /// The active lanes of a path arrive at a barrier.
+    /// Makes the active lanes of a path arrive at a barrier.
     pub(super) fn barrier(
         &mut self,
         index: usize,
@@ -72,7 +72,7 @@ impl Warp {
         Ok(Next::Stop)
     }
 
-    /// Resumes the lanes that wait at a barrier of the block, which is complete.
+    /// Resumes the lanes that wait at a complete barrier of the block.
     pub(super) fn pass_barrier(&mut self, number: u8, barrier: &BarrierState, context: &mut Context<'_>) {
         self.arrived[usize::from(number)] = 0;
         for index in 0..self.divergence.paths.len() {
@@ -96,7 +96,8 @@ impl Warp {
         }
     }
 
-    /// Where else threads wait for the barrier, if that is a fault; notes it if it is none.
+    /// Another place where threads wait for the barrier, if that is a fault. Records a note if it
+    /// is not.
     fn waits_elsewhere(&self, number: u8, barrier: &Barrier, pc: usize, context: &mut Context<'_>) -> Option<usize> {
         let other = context.state.barriers[usize::from(number)].pc.replace(pc).filter(|other| *other != pc);
         if context.launch.options.strict {
@@ -115,12 +116,14 @@ impl Warp {
         None
     }
 
-    /// The lanes for which no barrier waits: those without a thread, and those that have exited the kernel.
+    /// The lanes that no barrier waits for: lanes without a thread, and lanes that have exited the
+    /// kernel.
     fn gone(&self, context: &Context<'_>) -> u32 {
         !self.existing | if context.launch.options.strict { 0 } else { self.exited }
     }
 
-    /// Lanes that exit the kernel no longer hold up a barrier of all the block's threads (PTX ISA, `exit`), nor their warp at another one.
+    /// Releases the barriers from waiting for exited lanes. They no longer hold up a barrier of all
+    /// the block's threads (PTX ISA, `exit`), nor their warp at another barrier.
     pub(super) fn leave_barriers(&self, lanes: u32, context: &mut Context<'_>) {
         if context.launch.options.strict {
             return;
@@ -140,7 +143,7 @@ impl Warp {
         }
     }
 
-    /// Notes that lanes which have exited do not reach an aligned barrier at which others of the warp wait.
+    /// Notes that exited lanes do not reach an aligned barrier where other lanes of the warp wait.
     pub(super) fn note_barrier_of_some_lanes(&self, pc: usize, mask: u32, context: &mut Context<'_>) {
         if self.exited != 0 && context.kernel.is_aligned_barrier(pc) {
             let thread = self.first_thread() + mask.trailing_zeros();
@@ -149,7 +152,7 @@ impl Warp {
         }
     }
 
-    /// The active lanes arrive at the cluster's barrier.
+    /// Makes the active lanes arrive at the cluster's barrier.
     pub(super) fn cluster_arrive(&mut self, active: u32, context: &mut Context<'_>) -> Result<(), Failure> {
         if let Some(lane) = lanes_of(active & (self.cluster_arrived | self.cluster_passed)).next() {
             return Err(Failure::at(lane, FaultKind::ClusterBarrierOrder { waits: false }));
@@ -163,7 +166,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The active lanes of a path wait until all threads of the cluster have arrived.
+    /// Makes the active lanes of a path wait until all threads of the cluster have arrived.
     pub(super) fn cluster_wait(
         &mut self,
         index: usize,
@@ -182,7 +185,7 @@ impl Warp {
         Ok(Next::Stop)
     }
 
-    /// Resumes the lanes that wait at the cluster's barrier, which is complete.
+    /// Resumes the lanes that wait at the complete cluster barrier.
     pub(super) fn pass_cluster_barrier(&mut self, context: &mut Context<'_>) {
         self.cluster_passed |= std::mem::take(&mut self.cluster_arrived);
         let mut waited = 0;
@@ -209,12 +212,12 @@ impl Warp {
 }
 
 impl Kernel {
-    /// Whether all lanes of a warp have to execute the barrier at this instruction.
+    /// Whether all lanes of a warp must execute the barrier at this instruction.
     pub(super) fn is_aligned_barrier(&self, pc: usize) -> bool {
         matches!(&self.instructions[pc].action, Action::Barrier(barrier) if barrier.aligned)
     }
 
-    /// The reduction of the threads' predicates by the barrier at this instruction.
+    /// The reduction that the barrier at this instruction applies to the threads' predicates.
     fn barrier_reduction(&self, pc: usize) -> Option<BarrierReduction> {
         match &self.instructions[pc].action {
             Action::Barrier(barrier) => barrier.reduction,

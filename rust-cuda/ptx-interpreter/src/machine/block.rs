@@ -10,10 +10,10 @@ use super::warp::Warp;
 use crate::memory::races::BarrierOf;
 use crate::semantics::LANES;
 
-/// What a block did in its turn.
+/// The result of a block's turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
-    /// Whether all its threads have exited.
+    /// Whether all of the block's threads have exited.
     pub(super) ended: bool,
     /// Whether any instruction was executed.
     pub(super) progress: bool,
@@ -22,11 +22,11 @@ pub(super) struct Turn {
 /// Threads of a cluster, for its barrier.
 #[derive(Clone, Copy)]
 pub(super) struct ClusterCounts {
-    /// Those that have arrived.
+    /// Threads that have arrived.
     pub(super) arrived: usize,
-    /// All.
+    /// All threads of the cluster.
     pub(super) threads: usize,
-    /// Those that have exited the kernel.
+    /// Threads that have exited the kernel.
     pub(super) exited: usize,
 }
 
@@ -45,8 +45,8 @@ impl Block {
         }
     }
 
-    /// Runs each warp until it waits or its time slice expires. The block ends if the observer abandons the launch.
-    /// From a snapshot it finishes the turn that it was in.
+    /// Runs each warp until it waits or its time slice expires. The block ends if the observer
+    /// abandons the launch. After a snapshot is restored, finishes the interrupted turn.
     ///
     /// # Errors
     /// A thread's fault, or a deadlock: no thread can continue.
@@ -75,14 +75,15 @@ impl Block {
         Ok(Turn { ended: !live, progress })
     }
 
-    /// A fault of the block, with where its threads are, which a warp does not know. The observer sees it.
+    /// Completes a fault of the block with its threads' positions, which a warp does not know, and
+    /// shows it to the observer.
     pub(super) fn observed(&self, mut fault: Box<Fault>, context: &mut Context<'_>) -> Box<Fault> {
         self.locate_threads(&mut fault, context);
         context.observe_fault(&fault, self);
         fault
     }
 
-    /// Adds to a barrier's divergence which threads wait there, and where the others are.
+    /// Adds the waiting threads, and the positions of the others, to a fault of barrier divergence.
     fn locate_threads(&self, fault: &mut Fault, context: &Context<'_>) {
         let FaultKind::BarrierDivergence { waiting, exited, elsewhere, running, .. } = &mut fault.kind else { return };
         *exited = self.exited();
@@ -102,7 +103,7 @@ impl Block {
         elsewhere.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     }
 
-    /// Runs one warp, as [`run`](Self::run) does all of them.
+    /// Runs one warp, like [`run`](Self::run) does for all of them.
     ///
     /// # Errors
     /// A thread's fault.
@@ -118,7 +119,7 @@ impl Block {
         Ok(())
     }
 
-    /// Runs a warp until it waits or its turn is over. Returns whether any instruction was executed.
+    /// Runs a warp until it waits or its turn is over. Returns whether it executed any instruction.
     fn run_warp(&mut self, index: usize, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
         let mut progress = self.warps[index].run(context)?;
         while let Some(step) = context.stopped_before.take() {
@@ -135,7 +136,8 @@ impl Block {
         Ok(progress)
     }
 
-    /// Resumes the threads that wait at the barrier of a cluster of one block, if it is complete. Returns whether it is.
+    /// Resumes the threads that wait at the barrier of a cluster of one block, if the barrier is
+    /// complete. Returns whether it is.
     fn complete_barriers(&mut self, context: &mut Context<'_>) -> bool {
         let arrived = context.state.cluster_arrived as usize;
         let is_complete = context.config.cluster == 1
@@ -148,14 +150,14 @@ impl Block {
         is_complete
     }
 
-    /// Ends the block, which has a fault.
+    /// Ends the block because of a fault.
     pub(super) fn abandon(&self, context: &mut Context<'_>) {
         if !context.state.ended {
             self.note_end(false, context);
         }
     }
 
-    /// Notes whether the block has threads that have not exited.
+    /// Records whether the block has threads that have not exited.
     fn note_end(&self, live: bool, context: &mut Context<'_>) {
         context.state.ended = !live;
         if !live && let Some(races) = &mut context.races {
@@ -164,7 +166,7 @@ impl Block {
         }
     }
 
-    /// Whether other blocks can help those threads that have not exited.
+    /// Whether other blocks can unblock the threads that have not exited.
     fn waits_for_blocks(&self, context: &Context<'_>) -> bool {
         let has_others = context.config.cooperative || context.config.cluster > 1;
         self.waits_for_cluster() || has_others && self.warps.iter().any(|warp| warp.spins(context.residents.changes))
@@ -176,30 +178,31 @@ impl Block {
         paths.all(|path| path.state == PathState::AtClusterBarrier)
     }
 
-    /// Number of threads that have exited the kernel without arriving at the cluster's barrier, which does not wait for them (PTX ISA,
-    /// `exit`).
+    /// Number of threads that have exited the kernel without arriving at the cluster's barrier. The
+    /// barrier does not wait for them (PTX ISA, `exit`).
     pub(super) fn gone_before_cluster_barrier(&self, options: &Options) -> usize {
         let gone = |warp: &Warp| (warp.exited & !warp.cluster_arrived).count_ones() as usize;
         if options.strict { 0 } else { self.warps.iter().map(gone).sum() }
     }
 
-    /// Resumes the threads that wait at the cluster's barrier, which is complete.
+    /// Resumes the threads that wait at the complete cluster barrier.
     pub(super) fn pass_cluster_barrier(&mut self, context: &mut Context<'_>) {
         context.state.cluster_arrived = 0;
         context.state.cluster_barriers += 1;
         let barrier = context.cluster_barrier();
         match (&mut context.races, context.kernel.splits_cluster_barriers) {
-            // The first block completes it for all.
+            // The first block completes the barrier for all blocks.
             (Some(_), true) if !context.state.number.is_multiple_of(context.config.cluster.into()) => {}
             (Some(races), true) => races.detector.complete(barrier),
-            // The threads of a block are ordered by it too.
+            // The barrier also orders the threads of a block.
             _ => context.state.barriers_passed += 1,
         }
         context.note_change();
         self.warps.iter_mut().for_each(|warp| warp.pass_cluster_barrier(context));
     }
 
-    /// The fault of a cluster whose barrier never completes. None if no thread of this block waits there.
+    /// The fault of a cluster with a barrier that never completes. `None` if no thread of this
+    /// block waits there.
     #[cold]
     pub(super) fn cluster_fault(
         &self,
@@ -211,7 +214,7 @@ impl Block {
         Some(context.fault(path.pc, warp.first_thread_of(&path), kind))
     }
 
-    /// The first path, with its warp, whose state fulfils a condition.
+    /// The first path with a state that satisfies a condition, and its warp.
     fn first_path_that(&self, holds: impl Fn(PathState) -> bool) -> Option<(&Warp, Path)> {
         let find = |warp: &Warp| warp.divergence.paths.iter().find(|path| holds(path.state)).copied();
         self.warps.iter().find_map(|warp| Some((warp, find(warp)?)))
@@ -236,7 +239,8 @@ impl Block {
         context.state.complete = 0;
     }
 
-    /// Registers that the threads which wait at a barrier pass it, of which there may be fewer than the block has.
+    /// Registers that the threads waiting at a barrier pass it. They may be fewer than the block's
+    /// threads.
     fn pass_split(&self, number: u8, context: &mut Context<'_>) {
         let barrier = BarrierOf::Block { block: context.state.number, number };
         let waiting = |warp: &Warp| {
@@ -251,7 +255,8 @@ impl Block {
         groups.iter().for_each(|group| races.detector.pass(barrier, *group));
     }
 
-    /// Rejects a block that has issued more instructions than a limit: the kernel does not end.
+    /// Rejects a block that has issued more instructions than a limit allows: the kernel does not
+    /// end.
     fn check_end(&self, context: &Context<'_>) -> Result<(), Box<Fault>> {
         let (options, executed) = (&context.launch.options, context.state.executed);
         let without_progress = executed - context.state.executed_at_progress;
@@ -262,7 +267,7 @@ impl Block {
         } else {
             return Ok(());
         };
-        // Not a path that waits for the one in the loop.
+        // Skip a path that waits for the one in the loop.
         let ready = self.first_path_that(|state| state == PathState::Ready);
         let Some((warp, path)) = ready.or_else(|| self.first_path_that(|_| true)) else { return Ok(()) };
         Err(context.fault(path.pc, warp.first_thread_of(&path), kind))

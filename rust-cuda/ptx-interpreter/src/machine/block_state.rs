@@ -12,22 +12,23 @@ use crate::memory::{Extent, Region};
 use crate::program::Kernel;
 use crate::semantics::LANES;
 
-/// The warps of a block that is being executed.
+/// The warps of a running block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
     pub(super) warps: Vec<Warp>,
-    /// Where the block is in its turn; the default between two turns.
+    /// The position within the block's turn. The default value stands for a position between two
+    /// turns.
     pub(super) turn: UnfinishedTurn,
 }
 
-/// Where a block is in its turn.
+/// A position within a block's turn.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UnfinishedTurn {
-    /// Index of the warp that runs.
+    /// Index of the running warp.
     pub(super) warp: usize,
     /// Whether any instruction was executed.
     pub(super) progress: bool,
-    /// Whether a thread of the warps before has not exited.
+    /// Whether an earlier warp has a thread that has not exited.
     pub(super) live: bool,
 }
 
@@ -49,13 +50,13 @@ impl Block {
         self.warps.iter().map(|warp| warp.exited.count_ones() as usize).sum()
     }
 
-    /// Size on the host in bytes.
+    /// Size on the host, in bytes.
     pub(super) fn host_bytes(&self) -> usize {
         self.warps().iter().map(Warp::host_bytes).sum()
     }
 }
 
-/// State of one block, other than its warps.
+/// State of one block, except its warps.
 #[derive(Clone, Debug)]
 pub(super) struct BlockState {
     pub(super) number: u32,
@@ -66,31 +67,33 @@ pub(super) struct BlockState {
     pub(super) barriers: [BarrierState; 16],
     /// Bit i: all threads have arrived at barrier i.
     pub(super) complete: u16,
-    /// Number of lanes for which no barrier of all threads waits: those without a thread, and, unless the options are strict, those that
-    /// have exited.
+    /// Number of lanes that no barrier of all threads waits for: lanes without a thread and, unless
+    /// the options are strict, exited lanes.
     pub(super) gone: u32,
     /// Number of barriers that the block has passed.
     pub(super) barriers_passed: u32,
-    /// Number of instructions that its warps have issued.
+    /// Number of instructions issued by the block's warps.
     pub(super) executed: u64,
-    /// That number at the last store to memory that other threads see, or barrier.
+    /// Value of `executed` at the last barrier or store to memory that other threads see.
     pub(super) executed_at_progress: u64,
-    /// Number of waits that found an mbarrier's phase incomplete, and the number of changes of memory at which they were counted.
+    /// Number of waits that found an mbarrier's phase incomplete, and the number of memory changes
+    /// at which they were counted.
     pub(super) failed_waits: (u64, u64),
     /// Number of threads that have arrived at the cluster's barrier.
     pub(super) cluster_arrived: u32,
     /// Number of the cluster's barriers that the block has passed.
     pub(super) cluster_barriers: u32,
-    /// Whether all its threads have exited.
+    /// Whether all threads of the block have exited.
     pub(super) ended: bool,
-    /// Where uninitialised values are stored in local and shared memory.
+    /// Places in local and shared memory that hold uninitialized values.
     pub(super) stored: HashMap<StoredAt, Stored>,
 }
 
-/// A memory, an offset in it, and of local memory the warp.
+/// A memory, an offset in it, and for local memory the warp.
 pub(super) type StoredAt = (Memory, usize, Option<u32>);
 
-/// An uninitialised value: its load, the lane that loaded it, and whether it is computed of what was loaded.
+/// An uninitialized value: its load, the lane that loaded it, and whether the value was computed
+/// from the loaded one.
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) origin: Arc<Origin>,
@@ -103,16 +106,17 @@ pub(super) struct Stored {
 pub(super) struct BarrierState {
     pub(super) arrived: u32,
     pub(super) expected: u32,
-    /// Whether it waits for a number of threads, rather than for all of the block.
+    /// Whether the barrier waits for a given number of threads, rather than for all threads of the
+    /// block.
     pub(super) has_count: bool,
-    /// Number of threads that have arrived and then exited, of a barrier for all threads.
+    /// Number of threads that arrived and then exited, for a barrier of all threads.
     pub(super) gone: u32,
     /// Index of the instruction at which threads wait.
     pub(super) pc: Option<usize>,
     pub(super) all: bool,
     pub(super) any: bool,
     pub(super) count: u32,
-    /// Whether threads have arrived that do not wait.
+    /// Whether any threads have arrived without waiting.
     pub(super) has_arrivals: bool,
 }
 
@@ -149,18 +153,19 @@ impl BlockState {
         }
     }
 
-    /// Size on the host in bytes.
+    /// Size on the host, in bytes.
     pub(super) fn host_bytes(&self) -> usize {
         size_of::<Self>() + [&self.shared, &self.dynamic_shared].map(Region::host_bytes).iter().sum::<usize>()
     }
 
-    /// Notes that the block is not in an endless loop that only computes or waits.
+    /// Records that the block makes progress: it is not in an endless loop that only computes or
+    /// waits.
     #[inline]
     pub(super) fn note_progress(&mut self) {
         self.executed_at_progress = self.executed;
     }
 
-    /// Notes that a barrier is complete, if it is.
+    /// Marks a barrier as complete once all threads have arrived.
     pub(super) fn complete_if_all_arrived(&mut self, number: usize) {
         let barrier = &self.barriers[number];
         let gone = if barrier.has_count { 0 } else { self.gone - barrier.gone };
@@ -169,14 +174,16 @@ impl BlockState {
         }
     }
 
-    /// The number of threads that the barrier of a waiting path waits for, if it does not wait for all.
+    /// The number of threads that the barrier of a waiting path waits for. `None` if it waits for
+    /// all threads.
     pub(super) fn expected_at(&self, state: PathState) -> Option<usize> {
         let PathState::AtBarrier(number) = state else { return None };
         let barrier = &self.barriers[usize::from(number)];
         barrier.has_count.then_some(barrier.expected as usize)
     }
 
-    /// Resets the state for block `number`, whose last warp has `without_thread` lanes without a thread.
+    /// Resets the state for block `number`. Its last warp has `without_thread` lanes without a
+    /// thread.
     pub(super) fn start(&mut self, number: u32, without_thread: u32) {
         (self.number, self.gone) = (number, without_thread);
         self.shared.poison();

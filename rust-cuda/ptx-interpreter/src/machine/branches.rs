@@ -1,4 +1,4 @@
-//! Branches, and the end of threads.
+//! Branches, and thread exit.
 
 use super::context::Context;
 use super::fault::{Failure, FaultKind};
@@ -8,7 +8,7 @@ use crate::program::instruction::{Register, Target};
 use crate::semantics::LANES;
 
 impl Warp {
-    /// The active lanes jump to a target; the other lanes of the path go on.
+    /// Makes the active lanes jump to a target. The other lanes of the path continue.
     #[inline]
     pub(super) fn branch(
         &mut self,
@@ -32,7 +32,7 @@ impl Warp {
         Next::Jumped
     }
 
-    /// Each active lane jumps to the target of the table that its index names.
+    /// Makes each active lane jump to the table's target for its index.
     pub(super) fn branch_by_table(
         &mut self,
         index: usize,
@@ -49,7 +49,8 @@ impl Warp {
         self.branch_by_value(index, active, register, target, reconvergence, context)
     }
 
-    /// Each active lane jumps to the inlined body of the function whose address it has. `functions` has their addresses and bodies.
+    /// Makes each active lane jump to the inlined body of the function at its address. `functions`
+    /// lists the addresses and bodies.
     pub(super) fn branch_to_function(
         &mut self,
         index: usize,
@@ -66,7 +67,7 @@ impl Warp {
         self.branch_by_value(index, active, register, target, reconvergence, context)
     }
 
-    /// Jumps to each active lane's target, which follows from its value of a register.
+    /// Jumps to each active lane's target, computed from its value of a register.
     fn branch_by_value(
         &mut self,
         index: usize,
@@ -85,7 +86,7 @@ impl Warp {
         Ok(Next::Jumped)
     }
 
-    /// Jumps to each active lane's target; the other lanes go on.
+    /// Jumps to each active lane's target. The other lanes continue.
     pub(super) fn jump(
         &mut self,
         index: usize,
@@ -115,7 +116,7 @@ impl Warp {
         }
     }
 
-    /// The active lanes exit the kernel.
+    /// Makes the active lanes exit the kernel.
     pub(super) fn exit(&mut self, index: usize, active: u32, context: &mut Context<'_>) -> Result<Next, Failure> {
         self.exited |= active;
         self.discard_copies(active, context);

@@ -11,8 +11,8 @@ use super::warp::Warp;
 use crate::program::instruction::{AccessSpace, BulkCopy, EffectiveAddress};
 
 impl Warp {
-    /// Each active lane copies its bytes. The interpreter does so at once; until the copy has been waited for, every access to what it
-    /// writes is a race, and every write to what it reads.
+    /// Copies each active lane's bytes. The interpreter copies at once. Until the copy has been
+    /// waited for, every access to its destination is a race, and so is every write to its source.
     pub(super) fn copy_bulk(
         &mut self,
         pc: usize,
@@ -60,7 +60,8 @@ impl Warp {
         Ok(())
     }
 
-    /// A bulk copy of a lane's group has written at a place, and is in flight until the group is complete.
+    /// Registers a write by a bulk copy of a lane's group. The write is in flight until the group
+    /// is complete.
     pub(super) fn begin_bulk_write(
         &mut self,
         pc: usize,
@@ -69,27 +70,28 @@ impl Warp {
         piece: Piece,
         context: &mut Context<'_>,
     ) {
-        // Races with copies in flight are found by words.
+        // Races with copies in flight are detected per word.
         if piece.bytes.is_multiple_of(4) {
             let begun = self.bulk_writes.begin(lane, to, piece, None);
             context.note_flight(self, &begun, Some(pc));
         }
     }
 
-    /// A bulk copy of a lane's group has read a piece at a place, and may read it again until the group has read all.
+    /// Registers a read by a bulk copy of a lane's group. The copy may read the piece again until
+    /// the group has read everything.
     pub(super) fn begin_bulk_read(&mut self, pc: usize, lane: usize, from: LaneAddress, context: &mut Context<'_>) {
         let read = self.bulk_reads.begin_read(lane, from, PIECE);
         context.note_flight(self, &read, Some(pc));
     }
 
-    /// The active lanes commit their bulk copies so far to a group.
+    /// Commits the active lanes' bulk copies so far to a group.
     pub(super) fn commit_bulk_copies(&mut self, active: u32) {
         self.bulk_reads.commit(active);
         self.bulk_writes.commit(active);
     }
 
-    /// The active lanes wait until only the last `groups` groups of their bulk copies are in flight; if `reads_only`, the others may still
-    /// write.
+    /// Makes the active lanes wait until only the last `groups` groups of their bulk copies are in
+    /// flight. With `reads_only`, older copies may still write.
     pub(super) fn wait_for_bulk_copies(
         &mut self,
         groups: u32,
@@ -104,7 +106,7 @@ impl Warp {
         done.iter().for_each(|copy| context.note_flight(self, copy, None));
     }
 
-    /// Lanes that exit wait for no copies.
+    /// Discards the copies of exiting lanes, which do not wait for them.
     pub(super) fn discard_copies(&mut self, lanes: u32, context: &mut Context<'_>) {
         let lists = [&mut self.copies, &mut self.bulk_reads, &mut self.bulk_writes, &mut self.products.reads];
         let discarded: Vec<PendingCopy> = lists.into_iter().flat_map(|list| list.discard(lanes)).collect();

@@ -1,4 +1,4 @@
-//! Runs a launch in the order of a schedule.
+//! Runs a launch under a schedule.
 
 use super::context::Context;
 use super::fault::Fault;
@@ -13,7 +13,7 @@ impl Residents {
         index.expect("a block is resident until all its warps have ended")
     }
 
-    /// The first warp that can run, of those that have given way or of the others.
+    /// The first warp that can run, among the warps that have yielded or among the others.
     fn first_ready(&mut self, context_of: &Launch<'_>, has_given_way: bool) -> Option<Turn> {
         let changes = self.changes;
         let Self { list, turns, .. } = self;
@@ -29,8 +29,9 @@ impl Residents {
 }
 
 impl Launch<'_> {
-    /// Runs all blocks in the order of the launch's schedule: always the first warp that can. Blocks start, as many as memory holds,
-    /// when the warps of those before wait, have ended or have given way; of clusters one at a time.
+    /// Runs all blocks in the order of the launch's schedule: always the first warp that can run.
+    /// Starts further blocks, as many as memory holds, when the warps of earlier blocks wait, have
+    /// ended or have yielded. Clusters start one at a time.
     ///
     /// # Errors
     /// The first fault of a thread.
@@ -62,7 +63,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Ends a block at fault, or its cluster.
+    /// Ends a block at fault, or its whole cluster.
     fn abandon(&self, number: u32, context: &mut Context<'_>) {
         if self.config.cluster > 1 {
             context.abandon_cluster();
@@ -82,10 +83,11 @@ impl Launch<'_> {
         }
     }
 
-    /// The warp that runs next; None if all have ended.
+    /// The warp that runs next. `None` if all have ended.
     ///
     /// # Errors
-    /// The fault that explains why no thread can continue, with the index of its block among the resident ones.
+    /// The fault that explains why no thread can continue, with the index of its block among the
+    /// resident ones.
     fn next_turn(&self, context: &mut Context<'_>) -> Result<Option<Turn>, (usize, Box<Fault>)> {
         if let Some(turn) = context.residents.turns.running {
             return Ok(Some(turn));
@@ -107,7 +109,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Starts the next block, or cluster. Returns false if there is none or memory does not hold it.
+    /// Starts the next block or cluster. Returns false if there is none, or if memory does not hold
+    /// it.
     fn start_next(&self, context: &mut Context<'_>) -> bool {
         let size = u64::from(self.config.cluster);
         let count = self.config.grid.count() / size;
@@ -135,7 +138,7 @@ impl Launch<'_> {
         true
     }
 
-    /// Ends the turn of a warp that has ended, waits or gives way.
+    /// Ends the turn of a warp that has ended, waits or yields.
     fn end_turn(&self, turn: Turn, index: usize, context: &mut Context<'_>) {
         let gave_way = std::mem::take(&mut context.gave_way);
         let Residents { list, turns, .. } = &mut context.residents;

@@ -1,4 +1,5 @@
-//! Calls of functions that may call themselves: each lane has frames in local memory, and what its callers' registers held.
+//! Calls of possibly recursive functions. Each lane has frames in local memory, which also hold its
+//! callers' registers.
 
 use std::ops::Range;
 
@@ -12,13 +13,13 @@ use crate::program::instruction::{Action, Call};
 use crate::semantics::LANES;
 use crate::syntax::Space;
 
-/// The stack of a kernel that has calls.
+/// The stack of a kernel with calls.
 fn stack_of<'a>(context: &Context<'a>) -> &'a Stack {
     context.kernel.stack.as_ref().expect("a kernel with calls has a stack")
 }
 
 impl Warp {
-    /// Gives the active lanes new frames, with their arguments, and jumps to the function.
+    /// Gives the active lanes new frames with their arguments, and jumps to the function.
     ///
     /// # Errors
     /// If a lane's stack has no room.
@@ -61,7 +62,8 @@ impl Warp {
         Ok(Next::Jumped)
     }
 
-    /// Ends the calls of a path's lanes: their callers get the results, and their registers back.
+    /// Returns the lanes of a path from their calls. Passes the results to their callers and
+    /// restores the callers' registers.
     pub(super) fn return_to_callers(
         &mut self,
         index: usize,
@@ -97,7 +99,8 @@ impl Warp {
         Next::Jumped
     }
 
-    /// The uninitialised bits of registers and predicates in one lane, which are then no longer noted.
+    /// Takes the uninitialized bits of registers and predicates in one lane. They are then no
+    /// longer recorded.
     fn take_uninitialised(
         &mut self,
         registers: &Range<usize>,
@@ -119,12 +122,12 @@ impl Warp {
         taken
     }
 
-    /// The place in the region of local memory of a lane's address.
+    /// The offset of a lane's address in the region of local memory.
     fn local_offset(&self, lane: usize, address: u64) -> usize {
         lane * (self.local.bytes() / LANES) + (address - first_address(Space::Local)) as usize
     }
 
-    /// Copies a lane's bytes, those that are initialised.
+    /// Copies the initialized bytes of a lane.
     fn copy_local(&self, lane: usize, from: u64, to: u64, bytes: usize) {
         let (from, to) = (self.local_offset(lane, from), self.local_offset(lane, to));
         for byte in (0..bytes).filter(|byte| self.local.is_initialised(from + byte, 1)) {

@@ -10,15 +10,17 @@ use crate::program::Kernel;
 use crate::program::instruction::{Action, DecodedInstruction, Register, Shuffle, ShuffleMode, Vote, VoteMode};
 use crate::semantics::{LANES, Lanes};
 
-/// Whether lanes that wait at these two instructions wait for each other. All barriers of the warp with the same members are one (PTX ISA
-/// 9.7.13 "bar.warp.sync", from sm_70 on). An operation that exchanges values is one instruction: GPUs execute others one after the other.
+/// Whether lanes that wait at these two instructions wait for each other. All barriers of the warp
+/// with the same members count as one (PTX ISA 9.7.13 "bar.warp.sync", from sm_70 on). An operation
+/// that exchanges values is a single instruction: GPUs execute different ones one after the other.
 pub(super) fn are_one_operation(kernel: &Kernel, pc: usize, other: usize) -> bool {
     let is_barrier = |pc: usize| matches!(kernel.instructions[pc].action, Action::WarpBarrier { .. });
     pc == other || is_barrier(pc) && is_barrier(other)
 }
 
 impl Warp {
-    /// Executes a warp-level operation once all its members have arrived; until then the lanes wait.
+    /// Executes a warp-level operation once all its members have arrived. Until then the lanes
+    /// wait.
     pub(super) fn collective(
         &mut self,
         index: usize,
@@ -44,8 +46,9 @@ impl Warp {
             },
             _ => ALL,
         };
-        // A matrix needs all 32 lanes. Other operations wait for those of their members that have not exited (PTX ISA 9.7.9
-        // "shfl.sync", 9.7.13 "vote.sync" and others); the last warp of a block may have fewer lanes.
+        // A matrix operation needs all 32 lanes. Other operations wait only for members that have
+        // not exited (PTX ISA 9.7.9 "shfl.sync", 9.7.13 "vote.sync" and others). The last warp of a
+        // block may have fewer lanes.
         let is_matrix = matches!(
             instruction.action,
             Action::Matrix(_) | Action::LoadMatrix(_) | Action::Wmma(_) | Action::Wgmma(_)
@@ -79,7 +82,7 @@ impl Warp {
         Ok(Next::Advance)
     }
 
-    /// After lanes have exited, executes the operations at which all other members wait.
+    /// After lanes have exited, executes the operations where all remaining members wait.
     pub(super) fn complete_collectives(&mut self, exited: u32, context: &mut Context<'_>) -> Result<(), Failure> {
         for index in 0..self.divergence.paths.len() {
             let path = &mut self.divergence.paths[index];
@@ -127,14 +130,15 @@ impl Warp {
         }
     }
 
-    /// The active lanes by the mask that they pass.
+    /// The active lanes grouped by the mask that they pass.
     fn groups_by_members(&self, register: Register, active: u32) -> Vec<(u32, u32)> {
         let masks = &self.registers[register as usize];
         groups(active, |lane| masks[lane] as u32).collect()
     }
 
-    /// Whether each mask that active lanes pass names exactly the lanes that pass it, such as the tiles into which a warp is divided:
-    /// each of them executes the operation on its own (PTX ISA 9.7.9 "shfl.sync": the threads in `membermask`).
+    /// Whether each mask passed by active lanes names exactly the lanes that pass it. An example
+    /// are the tiles of a partitioned warp: each tile executes the operation on its own (PTX ISA
+    /// 9.7.9 "shfl.sync": the threads in `membermask`).
     #[cold]
     fn are_complete_groups(&self, register: Register, active: u32) -> bool {
         let live = self.live();
@@ -197,15 +201,15 @@ impl Warp {
         Ok(())
     }
 
-    /// `shfl.sync`, as the PTX ISA defines it: lanes exchange values within segments, and a lane whose source is out of
-    /// range keeps its own value.
+    /// Executes `shfl.sync` as defined by the PTX ISA. Lanes exchange values within segments, and a
+    /// lane with an out-of-range source keeps its own value.
     fn shuffle(&mut self, shuffle: &Shuffle, present: u32, strict: bool) -> Result<(), Failure> {
         let source = self.registers[shuffle.source as usize];
         let (mut values, mut in_range, mut sources): (Lanes, u32, [usize; LANES]) = ([0; LANES], 0, [0; LANES]);
         for lane in lanes_of(present) {
             let b = self.registers[shuffle.lane as usize][lane] as u32;
             let c = self.registers[shuffle.clamp as usize][lane] as u32;
-            // The instruction uses only the low five bits. Who writes a larger distance may not know.
+            // The instruction uses only the low five bits. A larger distance is probably a mistake.
             if strict && b >= LANES as u32 && !matches!(shuffle.mode, ShuffleMode::Index) {
                 return Err(Failure::at(lane, FaultKind::NoSuchLane { lane: b }));
             }

@@ -95,7 +95,7 @@ impl Warp {
         }
     }
 
-    /// The addresses in the shared memory of other blocks of the cluster.
+    /// Computes the lanes' addresses in the shared memory of other blocks of the cluster.
     pub(super) fn map_address(
         &mut self,
         destination: Register,
@@ -110,7 +110,7 @@ impl Warp {
             let (address, rank) = (addresses[lane], ranks[lane] as u32);
             match address >> 32 {
                 0 => in_block_of_cluster(address as u32, rank).into(),
-                // A generic address has the window of shared memory above these bits.
+                // In a generic address, the bits above these select the window of shared memory.
                 _ if rank == own => address,
                 window => window << 32 | u64::from(in_block_of_cluster(address as u32, rank)),
             }

@@ -1,4 +1,4 @@
-//! The state that the warps of a block share, and what their instructions ask of it.
+//! The state shared by the warps of a block, and its operations for their instructions.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::memory::races::{BarrierOf, Phase};
 use crate::program::{Kernel, Place};
 use crate::syntax::Space;
 
-/// State of the worker that executes a block, other than the block's warps.
+/// State of the worker that executes a block, except the block's warps.
 #[derive(Debug)]
 pub(super) struct Context<'a> {
     pub(super) launch: &'a Launch<'a>,
@@ -25,43 +25,48 @@ pub(super) struct Context<'a> {
     pub(super) config: LaunchConfig,
     pub(super) counts: Vec<InstructionCounts>,
     pub(super) races: Option<RaceChecker>,
-    /// Index of the allocation accessed last, which the next access often hits too.
+    /// Index of the allocation accessed last. The next access often hits it too.
     pub(super) last_allocation: usize,
-    /// Whether the path that ran last stopped because the warp's turn is over: it has executed a source line, or gives way by the
-    /// schedule.
+    /// Whether the path that ran last stopped because the warp's turn is over: it executed a source
+    /// line, or yields under the schedule.
     pub(super) turn_ended: bool,
-    /// Whether the warp that ran last is to run after all others.
+    /// Whether the warp that ran last must run after all others.
     pub(super) gave_way: bool,
-    /// Whether each instruction is looked at before it is executed, by an observer or for the schedule.
+    /// Whether each instruction is inspected before it executes, by an observer or for the
+    /// schedule.
     pub(super) is_watched: bool,
-    /// Whether the lanes of diverging paths and atomic operations run in descending order.
+    /// Whether diverging paths run in descending lane order, and so do the lanes of atomic
+    /// operations.
     pub(super) reverses_lanes: bool,
     /// Whether no other worker changes memory.
     pub(super) is_alone: bool,
-    /// The first block that has not started, if all above it have not, and the number of such blocks.
+    /// The first block that has not started, provided that no later block has started, and the
+    /// number of unstarted blocks.
     pub(super) unstarted: (Option<u64>, u64),
     /// Whether the path that ran last stopped because its time slice expired.
     pub(super) slice_expired: bool,
-    /// Whether the last instruction suspends the path, whose time slice ends.
+    /// Whether the last instruction suspends the path, which ends its time slice.
     pub(super) suspends: bool,
-    /// Instructions of the time slice that the path had executed when the observer stopped it.
+    /// Number of instructions of the time slice that the path had executed when the observer
+    /// stopped it.
     pub(super) slice_used: u32,
     pub(super) observer: Option<Observing<'a>>,
     /// The instruction before which the observer stops the launch.
     pub(super) stopped_before: Option<Step>,
-    /// Whether the next instruction is the one at which the observer stopped.
+    /// Whether the next instruction is the one where the observer stopped.
     pub(super) resumes: bool,
     /// Whether the observer has abandoned the launch.
     pub(super) abandoned: bool,
     /// Index of the current block in the grid.
     pub(super) block: Dim3,
     pub(super) state: BlockState,
-    /// The faults after which the launch went on.
+    /// The faults after which the launch continued.
     pub(super) faults: Vec<Fault>,
-    /// Uses of uninitialised memory, unless a race is found with the write that should have come before.
+    /// Uses of uninitialized memory. Reported unless a race is found with the write that should
+    /// have come first.
     pub(super) deferred: Vec<Fault>,
     pub(super) notes: Notes,
-    /// Whether a load may read uninitialised memory.
+    /// Whether a load may read uninitialized memory.
     pub(super) reads_uninitialised: bool,
     /// The blocks that take turns.
     pub(super) residents: Residents,
@@ -120,7 +125,8 @@ impl Context<'_> {
         self.state.executed += 1;
     }
 
-    /// Notes a change of memory that threads share, or a barrier passed: the block is not in an endless loop that only computes or waits.
+    /// Records a change of shared memory or a passed barrier: the block is not in an endless loop
+    /// that only computes or waits.
     #[inline]
     pub(super) fn note_change(&mut self) {
         self.state.note_progress();
@@ -131,7 +137,7 @@ impl Context<'_> {
         self.counts[pc].divergent += 1;
     }
 
-    /// Lets the blocks of the cluster pass its barrier, at which all their threads have arrived.
+    /// Lets the blocks of the cluster pass its complete barrier.
     pub(super) fn pass_cluster_barrier(&mut self) {
         let mut phases = Vec::new();
         for rank in 0..self.residents.list.len() {
@@ -146,7 +152,7 @@ impl Context<'_> {
         }
     }
 
-    /// Ends the blocks of the resident cluster, of which one has a fault.
+    /// Ends the blocks of the resident cluster because one of them has a fault.
     pub(super) fn abandon_cluster(&mut self) {
         for rank in 0..self.residents.list.len() {
             self.with_resident(rank, |block, context| block.abandon(context));
@@ -158,7 +164,8 @@ impl Context<'_> {
         BarrierOf::Cluster(self.state.number / u32::from(self.config.cluster))
     }
 
-    /// Calls `act` with the resident block at this index, whose state is then the context's.
+    /// Calls `act` with the resident block at this index. The context holds that block's state
+    /// during the call.
     pub(super) fn with_resident<R>(&mut self, index: usize, act: impl FnOnce(&mut Block, &mut Self) -> R) -> R {
         let mut block = std::mem::take(&mut self.residents.list[index].block);
         std::mem::swap(&mut self.state, &mut self.residents.list[index].state);
@@ -202,7 +209,8 @@ impl Context<'_> {
         })
     }
 
-    /// Counts what is no fault: of the kind with this `id`, at an instruction of a thread, and another instruction.
+    /// Counts a note of the kind with this `id`, at an instruction of a thread and another
+    /// instruction.
     pub(super) fn note(
         &mut self,
         id: &'static str,
@@ -220,7 +228,7 @@ impl Context<'_> {
         self.notes.insert((pc, other, id), note);
     }
 
-    /// Calls `act`, whose loads may read uninitialised memory if `may_read` is set.
+    /// Calls `act`. Its loads may read uninitialized memory if `may_read` is set.
     pub(super) fn reading_uninitialised<R>(&mut self, may_read: bool, act: impl FnOnce(&mut Self) -> R) -> R {
         self.reads_uninitialised = may_read;
         let result = act(self);
@@ -228,12 +236,13 @@ impl Context<'_> {
         result
     }
 
-    /// Whether a copy may read uninitialised memory, of which it makes a copy.
+    /// Whether a copy may read uninitialized memory and propagate it.
     pub(super) fn copies_uninitialised(&self) -> bool {
         self.launch.options.uninitialised != Uninitialised::Error
     }
 
-    /// Notes the use of uninitialised memory. With checks of races the launch goes on: the write that is missing may come later, unordered.
+    /// Records the use of uninitialized memory. With race checks, the launch continues: the missing
+    /// write may come later, unordered.
     ///
     /// # Errors
     /// The fault, if the launch ends with it.
@@ -249,12 +258,12 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Whether the launch goes on after a fault.
+    /// Whether the launch continues after a fault.
     pub(super) fn goes_on(&self) -> bool {
         self.launch.options.max_faults > 1 || self.launch.options.keep_going
     }
 
-    /// Notes a fault that ends its block or cluster, and not the launch.
+    /// Records a fault that ends its block or cluster but not the launch.
     ///
     /// # Errors
     /// The fault, if the launch ends with it.
@@ -264,7 +273,7 @@ impl Context<'_> {
         if goes_on { self.add_fault(fault) } else { Err(fault) }
     }
 
-    /// Adds a fault after which the launch goes on.
+    /// Adds a fault after which the launch continues.
     ///
     /// # Errors
     /// The fault, if the launch ends with it.

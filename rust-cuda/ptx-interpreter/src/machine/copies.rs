@@ -34,7 +34,7 @@ impl Warp {
         let reads = reads.fold(0, |mask, lane| mask | 1 << lane);
         let (mut from, mut to) = (LaneAddresses::unresolved(), LaneAddresses::unresolved());
         for lane in lanes_of(reads) {
-            // The whole copy's alignment, even if fewer bytes are read.
+            // Uses the alignment of the whole copy, even if fewer bytes are read.
             AccessError::check_aligned(Space::Global, sources[lane], copy.bytes)
                 .map_err(|error| Failure::at(lane, FaultKind::Access { access: Access::Read, error }))?;
         }
@@ -72,7 +72,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Records what a copy writes, where it begins or where its thread has waited for it.
+    /// Records the write of a copy, when it starts or when its thread has waited for it.
     fn record_copy(
         &self,
         pc: usize,
@@ -90,7 +90,8 @@ impl Warp {
         context.record(self, lane, target, request, Some(data), same_value)
     }
 
-    /// Completes the copies of the active lanes, except those of the last `groups` groups; all of them if None.
+    /// Completes the copies of the active lanes, except their last `groups` groups. `None`
+    /// completes all of them.
     pub(super) fn wait_for_copies(
         &mut self,
         pc: usize,
@@ -104,7 +105,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Writes what a copy of the warp has read.
+    /// Writes the bytes that a copy of the warp has read.
     pub(super) fn complete_copy(
         &mut self,
         pc: usize,

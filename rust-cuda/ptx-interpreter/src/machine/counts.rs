@@ -1,9 +1,9 @@
 //! Execution counts per instruction.
 
-/// How often one instruction was executed, and the memory transactions of its accesses.
+/// Execution count of one instruction, and the memory transactions of its accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstructionCounts {
-    /// Number of times that a warp issued it, even if its guard was false for all lanes.
+    /// Number of times that a warp issued it, even if the guard was false for all lanes.
     pub issued: u64,
     /// Number of times that a lane executed it.
     pub lanes: u64,
@@ -11,12 +11,13 @@ pub struct InstructionCounts {
     pub divergent: u64,
     /// Number of times that a warp accessed memory with it, for at least one lane.
     pub requests: u64,
-    /// For global memory, the 32-byte sectors that the requests touched; for shared memory, the wavefronts that they
-    /// took: passes over the 32 banks.
+    /// For global memory, the 32-byte sectors touched by the requests. For shared memory, their
+    /// wavefronts, that is, passes over the 32 banks.
     pub transactions: u64,
     /// Minimum number of transactions that could have accessed the same bytes.
     pub min_transactions: u64,
-    /// For an asynchronous copy, whose other counts are of shared memory: the requests that read global memory.
+    /// For an asynchronous copy, the requests that read global memory. The copy's other counts are
+    /// for shared memory.
     pub source_requests: u64,
     /// The sectors that these requests touched.
     pub source_sectors: u64,

@@ -11,11 +11,12 @@ use super::report::{AccessedSpace, LaunchReport};
 type SourceLine = Option<(String, u32)>;
 
 impl LaunchReport {
-    /// The counts in words: instructions and lanes at work, accesses to each memory, and the `lines` source lines with the most
-    /// instructions of threads. `source` has the text of a line of a file, if it is known.
+    /// The counts in words: instructions and active lanes, accesses to each memory, and the `lines`
+    /// source lines with the most thread instructions. `source` returns the text of a file's line,
+    /// if known.
     pub fn describe(&self, lines: usize, source: impl Fn(&str, u32) -> Option<String>) -> String {
         let mut text = String::new();
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = self.describe_instructions(&mut text);
         let _ = self.describe_memory(&mut text);
         let _ = self.describe_lines(&mut text, lines, source);
@@ -98,7 +99,7 @@ fn percent(part: u64, whole: u64) -> f64 {
     100.0 * part as f64 / whole.max(1) as f64
 }
 
-/// A number with a comma between each three digits.
+/// A number with a comma between groups of three digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

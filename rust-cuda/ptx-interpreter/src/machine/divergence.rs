@@ -1,23 +1,24 @@
 //! Divergence and reconvergence of a warp's lanes.
 //!
-//! Where lanes diverge at a branch, each side becomes a [`Path`], and a [`ReconvergencePoint`] at the branch's
-//! immediate postdominator is where they reconverge. A path that arrives there waits for the others; lanes that exit
-//! are no longer waited for. Paths run round-robin in time slices, so that lanes which wait for others of their own
-//! warp make progress, as on GPUs since sm_70, whose compilers place convergence barriers at the same points. Lanes
-//! that wait at a reconvergence point for others in a loop resume without them after some slices, or once the others are
-//! found to spin: they may hold the lock that the others spin on.
+//! When lanes diverge at a branch, each side becomes a [`Path`]. They reconverge at a
+//! [`ReconvergencePoint`] at the branch's immediate postdominator. A path that arrives there waits
+//! for the others, but not for lanes that have exited. Paths run round-robin in time slices, so
+//! lanes that wait for others of their own warp make progress. GPUs since sm_70 do the same, and
+//! their compilers place convergence barriers at the same points. Lanes at a reconvergence point
+//! may wait for others in a loop. They resume without the others after some slices, or once the
+//! others are found to spin: the waiting lanes may hold the lock that the others spin on.
 
 /// Lanes at the same instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) pc: usize,
     pub(super) mask: u32,
-    /// Index of the reconvergence point that the path leads to.
+    /// Index of the path's reconvergence point.
     pub(super) point: Option<usize>,
     pub(super) state: PathState,
 }
 
-/// Whether a path can run, and what it waits for if not.
+/// Whether a path can run and, if not, what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathState {
     Ready,
@@ -33,12 +34,12 @@ pub(super) enum PathState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ReconvergencePoint {
     pc: usize,
-    /// The lanes that have arrived or are still to arrive.
+    /// The lanes that have arrived or are still expected.
     expected: u32,
     arrived: u32,
     /// Index of the enclosing reconvergence point.
     outer: Option<usize>,
-    /// Whether lanes that arrive resume without waiting for the others.
+    /// Whether arriving lanes resume without waiting for the others.
     abandoned: bool,
 }
 
@@ -47,7 +48,7 @@ struct ReconvergencePoint {
 pub(super) struct Divergence {
     pub(super) paths: Vec<Path>,
     points: Vec<ReconvergencePoint>,
-    /// Indices of `points` that can be reused.
+    /// Indices of reusable `points`.
     free: Vec<usize>,
     /// Whether the other paths keep their order when one ends.
     keeps_order: bool,
@@ -59,8 +60,8 @@ impl Divergence {
         size_of_val(&*self.paths) + size_of_val(&*self.points) + size_of_val(&*self.free)
     }
 
-    /// The instruction that each lane which has not exited executes next, or at which it waits: with the lanes of each, and whether they
-    /// can run.
+    /// The next instruction of each lane that has not exited, or the one where it waits. Yields the
+    /// instruction, its lanes, and whether they can run.
     pub(super) fn places(&self) -> impl Iterator<Item = (usize, u32, bool)> {
         let waiting = self.points.iter().filter(|point| point.arrived != 0);
         let waiting = waiting.map(|point| (point.pc, point.arrived, false));
@@ -76,7 +77,8 @@ impl Divergence {
         self.paths.push(Path { pc: 0, mask, point: None, state: PathState::Ready });
     }
 
-    /// Puts each of these lanes on a path of its own at the first instruction; the first one runs first.
+    /// Puts each of these lanes on its own path at the first instruction. The first lane runs
+    /// first.
     pub(super) fn start_separately(&mut self, lanes: impl Iterator<Item = u32>) {
         self.start(0);
         self.paths.clear();
@@ -84,13 +86,14 @@ impl Divergence {
         self.paths.extend(lanes.map(|lane| Path { pc: 0, mask: 1 << lane, point: None, state: PathState::Ready }));
     }
 
-    /// Index of the instruction at which the path waits for others; `usize::MAX` if there is none.
+    /// Index of the instruction at which the path waits for others. `usize::MAX` if there is none.
     #[inline]
     pub(super) fn reconvergence_pc(&self, path: usize) -> usize {
         self.paths[path].point.map_or(usize::MAX, |point| self.points[point].pc)
     }
 
-    /// Splits a path: the lanes of each mask continue at the instruction beside it, and reconverge at `reconvergence`.
+    /// Splits a path. The lanes of each mask continue at the instruction paired with it, and
+    /// reconverge at `reconvergence`.
     pub(super) fn diverge(&mut self, path: usize, paths: &[(u32, usize)], reconvergence: Option<usize>) {
         let Path { mask, point: outer, state, .. } = self.paths[path];
         let point = match (reconvergence, outer) {
@@ -123,7 +126,8 @@ impl Divergence {
         self.reconverge_if_complete(index);
     }
 
-    /// Abandons the innermost reconvergence point at which lanes wait for the path: they resume without it. Returns whether there are any.
+    /// Abandons the innermost reconvergence point at which lanes wait for the path. Those lanes
+    /// resume without it. Returns whether there were any.
     pub(super) fn stop_waiting_for(&mut self, path: usize) -> bool {
         let mut next = self.paths[path].point;
         while let Some(point) = next {
@@ -137,7 +141,8 @@ impl Divergence {
         false
     }
 
-    /// Does the same for the first path that can run and for which lanes wait.
+    /// Calls [`stop_waiting_for`](Self::stop_waiting_for) for the first runnable path that lanes
+    /// wait for.
     pub(super) fn stop_waiting(&mut self) -> bool {
         let is_ready = |divergence: &Self, path: usize| divergence.paths[path].state == PathState::Ready;
         (0..self.paths.len()).any(|path| is_ready(self, path) && self.stop_waiting_for(path))
@@ -151,8 +156,9 @@ impl Divergence {
         self.paths.push(Path { pc, mask: arrived, point: outer, state: PathState::Ready });
     }
 
-    /// Resumes the lanes that wait at an instruction which `ends` them, as a return at the end of a kernel does: GPUs do not
-    /// make lanes wait there for the others. Returns whether there are any.
+    /// Resumes the lanes that wait at an instruction which `ends` them, such as a return at the end
+    /// of a kernel. GPUs do not make lanes wait there for the others. Returns whether there were
+    /// any.
     pub(super) fn resume_at(&mut self, ends: impl Fn(usize) -> bool) -> bool {
         let mut any = false;
         for point in 0..self.points.len() {
@@ -166,7 +172,8 @@ impl Divergence {
         any
     }
 
-    /// Removes lanes that have exited the kernel, and the path if it has no others. Returns whether the path remains.
+    /// Removes lanes that have exited the kernel, and the path if no lanes are left on it. Returns
+    /// whether the path remains.
     pub(super) fn exit(&mut self, path: usize, lanes: u32) -> bool {
         let Path { mask, point, .. } = &mut self.paths[path];
         *mask &= !lanes;
@@ -190,7 +197,7 @@ impl Divergence {
         if expected != arrived {
             return;
         }
-        // A free point never completes: it expects lanes, and none arrives.
+        // A free point never completes: it expects lanes, and none arrive.
         self.points[point] =
             ReconvergencePoint { pc: usize::MAX, expected: u32::MAX, arrived: 0, outer: None, abandoned: false };
         self.free.push(point);
@@ -198,7 +205,7 @@ impl Divergence {
             return;
         }
         match outer {
-            // Nested branches may reconverge at one instruction.
+            // Nested branches may reconverge at the same instruction.
             Some(outer) if self.points[outer].pc == pc => {
                 self.points[outer].arrived |= arrived;
                 self.reconverge_if_complete(outer);

@@ -17,7 +17,7 @@ impl FragmentElement {
             Self::U8 => f64::from(bits as u8),
             Self::S32 => f64::from(bits as i32),
             Self::E5m2 => small_float(u16::from(bits as u8), 5, 2),
-            // It has no infinity, and one NaN of each sign.
+            // It has no infinity, and one NaN per sign.
             Self::E4m3 if bits as u8 & 0x7f == 0x7f => f64::NAN,
             Self::E4m3 if bits as u8 & 0x78 == 0x78 => {
                 let value = 256.0 * (1.0 + f64::from(bits as u8 & 7) / 8.0);
@@ -27,7 +27,8 @@ impl FragmentElement {
         }
     }
 
-    /// A sum as the bits of an element of D. Sums of integers are exact; one that overflows wraps around, unless it saturates.
+    /// A sum as the bits of an element of D. Sums of integers are exact. An overflow wraps around
+    /// unless the type saturates.
     pub(super) fn bits(self, sum: f64, saturates: bool) -> u64 {
         match self {
             Self::F16 => half_bits(sum),
@@ -39,7 +40,8 @@ impl FragmentElement {
     }
 }
 
-/// The value of a float with so many bits of exponent and fraction, with the infinities and NaNs of IEEE 754.
+/// The value of a float with the given numbers of exponent and fraction bits, with infinities and
+/// NaNs as in IEEE 754.
 fn small_float(bits: u16, exponent_bits: i32, fraction_bits: i32) -> f64 {
     let bits = i32::from(bits);
     let fraction = f64::from(bits & ((1 << fraction_bits) - 1)) / f64::from(1 << fraction_bits);

@@ -10,18 +10,20 @@ use crate::program::Kernel;
 use crate::program::instruction::{Action, DecodedInstruction};
 use crate::semantics::LANES;
 
-/// Length of a time slice: instructions that a path executes before another one runs.
+/// Length of a time slice, in instructions. Another path runs afterwards.
 const TIME_SLICE: u32 = 4096;
 
-/// Expired time slices of a warp after which lanes at a reconvergence point no longer wait for the running path.
+/// Number of expired time slices of a warp after which lanes at a reconvergence point stop waiting
+/// for the running path.
 const MAX_SLICES_WAITING: u32 = 16;
 
-/// Instructions of a warp after which others run as if its time slice had expired: paths that diverge and reconverge within a
-/// slice never use one up.
+/// Number of instructions of a warp after which others run as if its time slice had expired. Paths
+/// that diverge and reconverge within a slice never use one up.
 const MAX_WITHOUT_EXPIRY: u64 = 1 << 16;
 
 impl Warp {
-    /// Runs ready paths until none is left, a time slice or the warp's turn ends, or the observer stops it. Returns whether any ran.
+    /// Runs ready paths until none is left, a time slice or the warp's turn ends, or the observer
+    /// stops it. Returns whether any path ran.
     ///
     /// # Errors
     /// The fault of a thread.
@@ -41,7 +43,7 @@ impl Warp {
 
     fn run_paths(&mut self, context: &mut Context<'_>) -> Result<bool, Box<Fault>> {
         let (mut progress, started) = (false, context.state.executed);
-        // A path may end, or another one take its index, at each step.
+        // At each step, a path may end or another one may take its index.
         while let Some(index) = self.next_path(context.kernel, context.launch.options.strict) {
             progress = true;
             let is_tested = self.is_tested();
@@ -82,9 +84,11 @@ impl Warp {
         Ok(progress)
     }
 
-    /// A path that can run. If there is none, and lanes wait at a warp-level operation for lanes that wait at a reconvergence point, the
-    /// latter resume, as GPUs do not wait there for lanes at a barrier of the warp, nor at the kernel's end for any. A lane that exits then
-    /// is no longer waited for. The same holds for lanes at a barrier of the block or the cluster, unless it is `strict`.
+    /// A path that can run. If there is none, lanes at a reconvergence point may block lanes at a
+    /// warp-level operation. Then the former resume: GPUs do not make them wait for lanes at a warp
+    /// barrier, nor for any lanes at the kernel's end. A lane that then exits is no longer waited
+    /// for. Unless `strict` is set, this also applies to lanes at a barrier of the block or the
+    /// cluster.
     pub(super) fn next_path(&mut self, kernel: &Kernel, strict: bool) -> Option<usize> {
         let ready = |warp: &Self| warp.divergence.paths.iter().position(|path| path.state == PathState::Ready);
         let found = ready(self);
@@ -134,7 +138,7 @@ impl Warp {
             }
             self.is_counted = false;
             context.count(path.pc, active);
-            // A warp-level operation counts the lanes that arrive, so a lane whose guard is false passes it.
+            // A warp-level operation counts arriving lanes, so a lane with a false guard passes it.
             if active == 0 {
                 self.divergence.paths[index].pc += 1;
                 continue;
@@ -156,7 +160,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Whether a path pauses before an instruction, after so many of its time slice: the warp's turn is over, or the observer stops it.
+    /// Whether a path pauses before an instruction, after executing this many of its time slice:
+    /// the warp's turn is over, or the observer stops it.
     fn pauses(
         &mut self,
         index: usize,
@@ -185,7 +190,7 @@ impl Warp {
         false
     }
 
-    /// The lanes of a path that execute an instruction: those whose guard is true.
+    /// The lanes of a path that execute an instruction: the ones with a true guard.
     #[inline]
     pub(super) fn active_lanes(&self, instruction: &DecodedInstruction, path: u32) -> u32 {
         match instruction.guard {
@@ -197,7 +202,8 @@ impl Warp {
         }
     }
 
-    /// Whether the warp gives way to all others before an instruction, by the schedule, which counts it if it synchronises.
+    /// Whether the warp yields to all others before an instruction, according to the schedule. The
+    /// schedule counts synchronizing instructions.
     fn gives_way(&mut self, instruction: &DecodedInstruction, active: u32, context: &mut Context<'_>) -> bool {
         let Some(switches) = &mut context.residents.turns.switches else { return false };
         if active == 0 || !instruction.action.synchronises() || std::mem::replace(&mut self.is_counted, true) {
@@ -250,7 +256,7 @@ impl Warp {
             Action::ActiveMask { destination } => self.write(*destination, &[u64::from(active); LANES], active),
             Action::ReadClock { destination, clock } => self.read_clock(*destination, *clock, active, context),
 
-            // Where the lanes go on.
+            // Control flow of the lanes.
             Action::Branch { target, reconvergence } => {
                 return Ok(self.branch(index, active, *target, *reconvergence, context));
             }

@@ -1,10 +1,10 @@
-//! The threads of the host on which a launch's blocks run.
+//! The host threads on which a launch's blocks run.
 
-/// Runs the workers of a launch, each of which executes some of its blocks.
+/// Runs the workers of a launch. Each worker executes some of its blocks.
 ///
-/// The interpreter itself starts no threads, so that it runs where there are none.
+/// The interpreter itself starts no threads, so it also runs on platforms without them.
 pub trait Executor {
-    /// Number of workers that run at the same time; the launch uses no more.
+    /// Maximum number of concurrent workers that the launch uses.
     fn workers(&self) -> usize;
 
     /// Calls `work` once for each number below `workers`, and returns when all calls have returned.

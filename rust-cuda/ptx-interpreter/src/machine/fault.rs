@@ -26,7 +26,7 @@ pub struct Fault {
     pub kernel: Arc<str>,
     /// Index of the block in the grid.
     pub block: Dim3,
-    /// Index of the thread in its block; the lowest lane's if several lanes are at fault.
+    /// Index of the thread in its block. If several lanes are at fault, the lowest one.
     pub thread: Dim3,
     /// Index of the instruction in the kernel.
     pub pc: usize,
@@ -34,22 +34,25 @@ pub struct Fault {
     pub place: Place,
     /// The kind of error, with its details.
     pub kind: FaultKind,
-    /// Number of faults of its line after which the launch went on, with this one, the first. Of a note: of those of its kind, at the same
-    /// line, and of a race with the same other line. Of instructions without source lines, at the same instructions.
+    /// Number of faults at this line after which the launch continued, including this first one.
+    /// For a note, counts notes of its kind at the same line; for a race, with the same other line
+    /// too. Without source lines, counts by instruction instead of line.
     pub count: u64,
-    /// The first faults of other lines, later in the launch; see [`Options::max_faults`](crate::Options::max_faults).
+    /// The first faults at other lines, later in the launch. See
+    /// [`Options::max_faults`](crate::Options::max_faults).
     pub others: Vec<Self>,
-    /// Of the first fault, the launch's notes: what stricter options would call a fault, in the order of the PTX.
+    /// For the first fault, the launch's notes: findings that stricter options would report as
+    /// faults, in the order of the PTX.
     pub notes: Vec<Self>,
-    /// The order in which warps ran.
+    /// The schedule of the launch.
     pub schedule: Schedule,
-    /// Text of the source line, if the caller has added it: the interpreter reads no files.
+    /// Text of the source line, if the caller has added it. The interpreter reads no files.
     pub source_line: Option<Arc<str>>,
 }
 
 impl Fault {
-    /// Sets the name of the buffer of an index out of bounds, here and in the other faults. `name_of` has it by the number of the
-    /// parameter with its address.
+    /// Sets the buffer's name for an index out of bounds, here and in the other faults. `name_of`
+    /// maps the number of the parameter with the buffer's address to the name.
     pub fn set_buffer_names(&mut self, name_of: &dyn Fn(usize) -> Option<Arc<str>>) {
         if let FaultKind::OutOfBounds { memory, .. } | FaultKind::Range { memory, .. } = &mut self.kind
             && let Indexed::Buffer { parameter: Some(number), name } = memory
@@ -59,7 +62,8 @@ impl Fault {
         self.others.iter_mut().chain(&mut self.notes).for_each(|fault| fault.set_buffer_names(name_of));
     }
 
-    /// Sets the text of the source line: of an inlined function, or else of the call, whichever file `text_of` has.
+    /// Sets the text of the source line: the inlined function's, otherwise the call's, whichever
+    /// file `text_of` knows.
     pub fn set_source_line(&mut self, text_of: impl Fn(&str) -> Option<String>) {
         let Some(source) = &self.place.source else { return };
         let mut places = std::iter::once(source).chain(source.inlined_at.as_deref());
@@ -75,7 +79,7 @@ pub enum FaultKind {
     Access {
         /// The thread's access.
         access: Access,
-        /// Why it is an error.
+        /// The reason why it is an error.
         error: AccessError,
     },
     /// Two unordered accesses to the same bytes, at least one of which writes.
@@ -97,7 +101,7 @@ pub enum FaultKind {
         access: Access,
         /// The other thread's access.
         other_access: Access,
-        /// Why it is a race although both accesses are strong.
+        /// The reason why it is a race although both accesses are strong.
         reason: Option<RaceReason>,
         /// Index of the other thread's block.
         other_block: Dim3,
@@ -106,8 +110,10 @@ pub enum FaultKind {
         /// Location of the other thread's instruction.
         other_place: Box<Place>,
     },
-    /// Two unordered plain writes of the same value to the same bytes, or a read and a write of the value that the bytes have. A fault only
-    /// if [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults) is set.
+    /// Two unordered plain writes of the same value to the same bytes, or a read and a write of the
+    /// value that the bytes already hold. A fault only if
+    /// [`Options::same_value_races_are_faults`](crate::Options::same_value_races_are_faults) is
+    /// set.
     #[error(
         "same-value race: {} at {other_place}{}",
         words::both_access(
@@ -142,19 +148,20 @@ pub enum FaultKind {
     BarrierDivergence {
         /// Number of threads that wait at the barrier.
         waiting: usize,
-        /// Number of threads for which it waits.
+        /// Number of threads that the barrier waits for.
         threads: usize,
         /// Number of threads of the block that have exited the kernel.
         exited: usize,
-        /// Another barrier at which threads wait, where these arrive.
+        /// Another barrier at which threads wait when these arrive.
         other_place: Option<Box<Place>>,
-        /// Where else threads of the block wait, with their number: the most first.
+        /// Other places where threads of the block wait, with their number, largest first.
         elsewhere: Vec<(usize, Place)>,
         /// Number of threads that do not wait.
         running: usize,
     },
-    /// An aligned barrier that some lanes of a warp reach, while its others have exited. Never a fault: by strict
-    /// [`Options`](crate::Options) it is [`BarrierDivergence`](Self::BarrierDivergence), otherwise a note.
+    /// An aligned barrier reached by some lanes of a warp after the others have exited. Never a
+    /// fault: under strict [`Options`](crate::Options) it is
+    /// [`BarrierDivergence`](Self::BarrierDivergence), otherwise a note.
     #[error(
         "barrier of some lanes: lanes {exited:#034b} of the warp have exited. PTX asks that all lanes of a warp execute an aligned \
          barrier; GPUs since sm_70 do not wait for those that have exited"
@@ -163,7 +170,8 @@ pub enum FaultKind {
         /// The lanes that have exited: bit i is lane i.
         exited: u32,
     },
-    /// Barrier 0 at different instructions of different warps. Never a fault, as [`BarrierOfSomeLanes`](Self::BarrierOfSomeLanes).
+    /// Barrier 0 reached by warps at different instructions. Never a fault, like
+    /// [`BarrierOfSomeLanes`](Self::BarrierOfSomeLanes).
     #[error(
         "barrier in two arms: other warps wait at barrier 0 at {other_place}. Right by PTX, where a barrier is known by its number; \
          undefined in CUDA C, where all threads of a block reach the same __syncthreads()"
@@ -179,13 +187,13 @@ pub enum FaultKind {
     BarrierOperands {
         /// The barrier's number.
         number: u64,
-        /// The number of threads that it waits for.
+        /// The number of threads that the barrier waits for.
         count: u64,
     },
-    /// Lanes of one barrier instruction that pass different barrier numbers or thread counts.
+    /// Lanes of one barrier instruction pass different barrier numbers or thread counts.
     #[error("the lanes of a warp pass different barrier numbers or thread counts to one barrier instruction")]
     DifferentBarriers,
-    /// A barrier of a cluster that not all threads of its blocks reach.
+    /// A cluster barrier that not all threads of the cluster's blocks reach.
     #[error(
         "cluster barrier divergence: of {} in the cluster, {} arrived at the barrier; {} exited the kernel",
         cuda_launch::counted(*.threads, "thread"), cuda_launch::having(*.arrived), cuda_launch::having(*.exited)
@@ -214,8 +222,8 @@ pub enum FaultKind {
         /// Blocks of the cluster.
         blocks: u32,
     },
-    /// An access to the shared memory of another block before the first barrier of the cluster: it need not have
-    /// started.
+    /// An access to the shared memory of another block before the first barrier of the cluster.
+    /// That block may not have started yet.
     #[error(
         "{access} shared memory of block {rank} of the cluster, which may not have started: no cluster barrier is before the access"
     )]
@@ -243,13 +251,14 @@ pub enum FaultKind {
         /// The members that do not arrive.
         missing: u32,
     },
-    /// A warp-level operation executed by a lane that its own member mask excludes.
+    /// A warp-level operation executed by a lane that is not in its own member mask.
     #[error("the lane executes a warp-level operation whose member mask {members:#034b} excludes it")]
     NotAMember {
         /// The member mask.
         members: u32,
     },
-    /// Lanes of one warp-level operation that pass different member masks, of which one names a lane that passes another.
+    /// Lanes of one warp-level operation pass different member masks, and one mask names a lane
+    /// that passes another mask.
     #[error("the lanes of a warp pass different member masks to one operation: {first:#034b} and {other:#034b}")]
     DifferentMembers {
         /// The lowest lane's mask.
@@ -263,7 +272,7 @@ pub enum FaultKind {
         /// The source lane.
         lane: u32,
     },
-    /// An index out of bounds of a branch table.
+    /// An index beyond the end of a branch table.
     #[error("index {index} is out of bounds for a branch table of {length} entries")]
     BranchTable {
         /// The index of the branch.
@@ -271,7 +280,7 @@ pub enum FaultKind {
         /// The table's number of entries.
         length: usize,
     },
-    /// A call through a pointer that is the address of no function that the call may reach.
+    /// A call through a pointer that is not the address of a function that the call may reach.
     #[error("calls through the pointer {address:#x}, which is the address of no function with these parameters")]
     NoFunction {
         /// The pointer.
@@ -285,10 +294,11 @@ pub enum FaultKind {
     OutOfBounds {
         /// The memory that the index is outside of.
         memory: Indexed,
-        /// The index and the memory's number of elements, if registers have them.
+        /// The index and the memory's number of elements, if registers still hold them.
         bounds: Option<(u64, u64)>,
     },
-    /// A `trap` of a Rust kernel because of a part of a buffer whose start is beyond its end, or whose end is beyond the buffer's.
+    /// A `trap` of a Rust kernel because of a slice range that starts after its end, or ends after
+    /// the buffer's end.
     #[error("{}", words::wrong_range(*.start, *.end, memory, *.length))]
     Range {
         /// The buffer.
@@ -300,13 +310,14 @@ pub enum FaultKind {
         /// The buffer's number of elements.
         length: u64,
     },
-    /// A call for which a thread's stack has no room: a function calls itself too often, directly or indirectly.
+    /// A call for which a thread's stack has no room. The function recurses too deeply, directly or
+    /// indirectly.
     #[error("a call of `{function}` exceeds the {} KiB of the thread's stack: do its calls of itself end?", STACK_BYTES >> 10)]
     Recursion {
         /// The function's name in the PTX.
         function: String,
     },
-    /// A call of `__assertfail`: in CUDA C, a failed `assert`.
+    /// A call to `__assertfail`: in CUDA C, a failed `assert`.
     #[error("assertion failed{}", AssertedAt { message, file, line: *line })]
     AssertionFailed {
         /// The condition's text; empty if the kernel passes none.
@@ -316,24 +327,25 @@ pub enum FaultKind {
         /// The line.
         line: u32,
     },
-    /// A call of `free` with a pointer that `malloc` has not returned, or that has been freed.
+    /// A call to `free` with a pointer that `malloc` has not returned or that has already been
+    /// freed.
     #[error("free of {address:#x}, {why}")]
     BadFree {
         /// The address in global memory.
         address: u64,
-        /// What is wrong with it.
+        /// The reason why the call is wrong.
         why: BadFree,
     },
-    /// An overflow of an integer, in a kernel in Rust that was compiled with overflow checks.
+    /// An integer overflow in a Rust kernel compiled with overflow checks.
     #[error("{_0}")]
     Overflow(Overflow),
-    /// A panic of a kernel in Rust, such as a failed `assert!`.
+    /// A panic of a Rust kernel, such as a failed `assert!`.
     #[error("panic: {message}")]
     Panic {
         /// The panic's message.
         message: String,
     },
-    /// A loop that reads memory until it changes, while no thread that can run changes it.
+    /// A loop that reads memory until it changes, while no runnable thread changes it.
     #[error("waits forever: no thread that has started changes {}, which the thread {access} in a loop{unstarted}", Accessed(memory, *address, *bytes))]
     WaitsForever {
         /// Address within the state space.
@@ -342,12 +354,12 @@ pub enum FaultKind {
         bytes: usize,
         /// The allocation or variable.
         memory: Box<Extent>,
-        /// How it reads.
+        /// Kind of the read.
         access: Access,
         /// The blocks that have not started.
         unstarted: Unstarted,
     },
-    /// A wait for a phase of an mbarrier, while no thread that can run completes it.
+    /// A wait for a phase of an mbarrier, while no runnable thread completes it.
     #[error(
         "waits forever: no thread that has started completes the phase of the mbarrier {}, {}",
         Accessed(memory, *address, MBARRIER_BYTES), words::still_expects(*.arrivals, *.bytes)
@@ -355,14 +367,14 @@ pub enum FaultKind {
     PhaseNeverEnds {
         /// Arrivals that the phase still expects.
         arrivals: u32,
-        /// Bytes that the phase still expects; less than zero if too many have come.
+        /// Bytes that the phase still expects. Negative if too many have arrived.
         bytes: i32,
         /// Address within the state space.
         address: u64,
         /// The variable.
         memory: Box<Extent>,
     },
-    /// A wrong use of an mbarrier.
+    /// Incorrect use of an mbarrier.
     #[error("{error}: {}", Accessed(memory, *address, MBARRIER_BYTES))]
     Mbarrier {
         /// What is wrong.
@@ -372,31 +384,31 @@ pub enum FaultKind {
         /// The variable.
         memory: Box<Extent>,
     },
-    /// An asynchronous store to one block with an mbarrier of another.
+    /// An asynchronous store to one block with an mbarrier of another block.
     #[error("an asynchronous store to the shared memory of one block, with an mbarrier in that of another")]
     StoreAsyncBlocks,
-    /// A bulk copy of a size that the hardware can't copy.
+    /// A bulk copy of a size that the hardware cannot copy.
     #[error("a bulk copy of {bytes} bytes: their number has to be a multiple of 16")]
     BulkSize {
         /// The size.
         bytes: u32,
     },
-    /// A wrong product of a warpgroup, or a wrong use of one.
+    /// An invalid warpgroup matrix product, or incorrect use of one.
     #[error("{error}")]
     Wgmma {
         /// What is wrong.
         error: WgmmaError,
     },
-    /// A copy of a tensor without a tensor map that suits it.
+    /// A tensor copy without a suitable tensor map.
     #[error("{error}")]
     TensorMap {
         /// What is wrong.
         error: TensorMapError,
     },
-    /// A loop in which nothing changes, and which reads no memory that another thread could change.
+    /// A loop in which nothing changes and that reads no memory that another thread could change.
     #[error("the kernel does not end: nothing changes in the loop around this line. Correct its condition")]
     EndlessLoop,
-    /// A block that has issued more instructions than
+    /// A block that issued more instructions than
     /// [`Options::block_instructions`](crate::Options::block_instructions).
     #[error(
         "{}",
@@ -409,8 +421,9 @@ pub enum FaultKind {
         /// The instructions that its warps have issued.
         instructions: u64,
     },
-    /// A block that has issued more instructions than
-    /// [`Options::instructions_without_progress`](crate::Options::instructions_without_progress) without a store, a barrier or an end.
+    /// A block that issued more instructions than
+    /// [`Options::instructions_without_progress`](crate::Options::instructions_without_progress)
+    /// without a store, a barrier or an end.
     #[error(
         "{}",
         words::endless(
@@ -422,7 +435,7 @@ pub enum FaultKind {
         )
     )]
     NoProgress {
-        /// The instructions that its warps have issued since.
+        /// Number of instructions that its warps have issued since then.
         instructions: u64,
     },
 }
@@ -432,9 +445,9 @@ pub enum FaultKind {
 pub enum Indexed {
     /// A buffer, or a part of one.
     Buffer {
-        /// The number of the parameter of the PTX that has its address, from 0, if it is known.
+        /// The number, from 0, of the PTX parameter that holds its address, if known.
         parameter: Option<usize>,
-        /// The buffer's name, if it is known.
+        /// The buffer's name, if known.
         name: Option<Arc<str>>,
     },
     /// An array in shared memory.
@@ -467,9 +480,9 @@ impl fmt::Display for IndexOutOfBounds<'_> {
 /// Blocks of a launch that have not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unstarted {
-    /// The number of the first, if all above it have not started either.
+    /// The number of the first unstarted block, provided that no later block has started.
     pub first: Option<u64>,
-    /// Their number.
+    /// Number of unstarted blocks.
     pub count: u64,
 }
 
@@ -490,20 +503,22 @@ impl fmt::Display for Unstarted {
     }
 }
 
-/// Why two accesses race although both synchronise threads, or although one happens before the other.
+/// The reason why two accesses race although both synchronize threads, or although one happens
+/// before the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaceReason {
-    /// Both are atomic, and overlap in part.
+    /// Both are atomic, but overlap only partially.
     Size,
-    /// One is a read-only load, which may miss what the launch writes before it.
+    /// One is a read-only load, which may miss earlier writes of the same launch.
     ReadOnly,
-    /// The other is of an asynchronous copy that has not been waited for.
+    /// The other belongs to an asynchronous copy that has not been waited for.
     InFlight,
-    /// The scope of one does not include the other thread.
+    /// The scope of one access does not include the other thread.
     Scope(Scope),
     /// Both are volatile stores, which are not atomic.
     Volatile,
-    /// An atomic operation that counts has told the reading thread of the write, and no fence is behind it.
+    /// The reading thread learned of the write through an atomic counter, but there is no fence
+    /// after the counter.
     MissingFence,
 }
 
@@ -534,12 +549,12 @@ impl Fault {
         ([vec![self], others].concat(), notes)
     }
 
-    /// Whether both are of one line of the source, or of the PTX where the source is not known.
+    /// Whether both are at the same source line, or at the same PTX line if the source is unknown.
     pub(super) fn is_at_line_of(&self, other: &Self) -> bool {
         self.place.is_at_line_of(&other.place)
     }
 
-    /// Whether both are of one line, or are races of one pair of lines.
+    /// Whether both are at the same line, or are races between the same pair of lines.
     pub(super) fn is_known_as(&self, known: &Self) -> bool {
         let is_race = |fault: &Self| matches!(fault.kind, FaultKind::Race { .. });
         let is_same_pair =
@@ -555,8 +570,8 @@ impl Fault {
         }
     }
 
-    /// Whether another order of execution shows the same error: of the same kind, at the same instruction, and for a race at either of
-    /// its two.
+    /// Whether a fault from another schedule is the same error: same kind and same instruction. For
+    /// a race, either of its two instructions may match.
     pub fn is_same_as(&self, other: &Self) -> bool {
         let places = |fault: &Self| {
             let other_line = match &fault.kind {
@@ -570,12 +585,12 @@ impl Fault {
 }
 
 impl FaultKind {
-    /// A barrier for so many threads that not all reach, before it is known where they are.
+    /// The divergence of a barrier for this many threads, before the threads' positions are known.
     pub(super) fn barrier_divergence(threads: usize, other_place: Option<Box<Place>>) -> Self {
         Self::BarrierDivergence { waiting: 0, threads, exited: 0, other_place, elsewhere: Vec::new(), running: 0 }
     }
 
-    /// The place of the other thread of a race, or of others that wait.
+    /// The place of a race's other thread, or of other waiting threads.
     pub fn other_place(&self) -> Option<&Place> {
         match self {
             Self::Race { other_place, .. }
@@ -589,8 +604,8 @@ impl FaultKind {
         }
     }
 
-    /// The memory whose elements or bytes the message names, if it names any. A caller that has a better name than the PTX, or the
-    /// size of an element, may set them.
+    /// The memory that the message refers to, if any. A caller that knows a better name than the
+    /// PTX's, or the size of an element, may set them.
     pub fn memory_mut(&mut self) -> Option<&mut Extent> {
         match self {
             Self::Race { memory, .. }
@@ -634,7 +649,7 @@ impl fmt::Display for Elsewhere<'_> {
     }
 }
 
-/// "; 4 have exited the kernel", what one or several do, or nothing.
+/// "; 4 have exited the kernel", with the verb in singular or plural, or nothing.
 struct Others(usize, [&'static str; 2]);
 
 impl fmt::Display for Others {
@@ -646,7 +661,7 @@ impl fmt::Display for Others {
     }
 }
 
-/// ": CONDITION, FILE:LINE", as far as they are known.
+/// ": CONDITION, FILE:LINE", as far as known.
 struct AssertedAt<'a> {
     message: &'a str,
     file: &'a str,
@@ -662,11 +677,12 @@ impl fmt::Display for AssertedAt<'_> {
     }
 }
 
-/// A lane's fault before `Context::fault` adds the kernel, the block and the instruction.
+/// A lane's fault, before `Context::fault` adds the kernel, the block and the instruction.
 pub(super) struct Failure {
-    /// The lane; None for the lowest active one.
+    /// The lane. `None` for the lowest active one.
     pub(super) lane: Option<u32>,
-    /// The instruction and the lane that the fault names, if they are others: those of the load of an uninitialised value.
+    /// The instruction and lane that the fault names, if they differ: the load of an uninitialized
+    /// value.
     pub(super) origin: Option<(usize, u32)>,
     pub(super) kind: FaultKind,
 }

@@ -1,10 +1,10 @@
-//! Names of the kinds of faults, in files that programs write.
+//! Names of the kinds of faults in output files.
 
 use super::fault::FaultKind;
 use crate::memory::{AccessError, ImageError};
 
 impl FaultKind {
-    /// Name of the kind in JSON and SARIF, such as "out-of-bounds"; `docs/checking.md` lists them.
+    /// Name of the kind in JSON and SARIF, such as "out-of-bounds". `docs/checking.md` lists them.
     pub fn id(&self) -> &'static str {
         match self {
             Self::Race { .. } => "race",

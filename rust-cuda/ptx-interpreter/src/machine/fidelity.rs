@@ -1,4 +1,4 @@
-//! What of a launch a GPU may do in another way.
+//! The parts of a launch that a GPU may execute differently.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,28 +8,29 @@ use crate::program::image::ImageAccess;
 use crate::program::instruction::{Action, Wgmma, Wmma};
 use crate::semantics;
 
-/// How an instruction's results relate to those of a GPU, for the same inputs.
+/// How an instruction's results compare to a GPU's results for the same inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Fidelity {
-    /// They are the same bits.
+    /// Bit-identical results.
     Exact,
-    /// A GPU's may differ by rounding: approximate functions, filters of textures, and sums of matrix products, whose order is not
-    /// specified.
+    /// A GPU's results may differ by rounding: approximate functions, texture filtering, and sums
+    /// in matrix products, which have an unspecified order.
     Approximate,
-    /// They depend on time or order, and are the same in each run here: clocks, and atomic operations on floats.
+    /// Results depend on time or order, but are the same in each run here: clocks, and atomic
+    /// operations on floats.
     Deterministic,
-    /// It has no effect here: prefetches, pauses and hints.
+    /// No effect here: prefetches, pauses and hints.
     Skipped,
 }
 
-/// An instruction that is not exact, by its name, and how often threads have executed it.
+/// An inexact instruction, by its name, and the number of times that threads have executed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inexact {
-    /// How it differs.
+    /// Kind of difference.
     pub fidelity: Fidelity,
-    /// Its name with modifiers; of a read of a clock all of it.
+    /// Its name with modifiers. For a read of a clock, the whole instruction.
     pub instruction: String,
-    /// Executions by threads.
+    /// Number of executions by threads.
     pub count: u64,
 }
 
@@ -51,7 +52,7 @@ impl Fidelity {
 }
 
 impl LaunchReport {
-    /// The instructions that were executed and are not exact, by kind and name.
+    /// The executed inexact instructions, by kind and name.
     pub fn inexact(&self) -> Vec<Inexact> {
         let mut counts = BTreeMap::new();
         let executed = self.instructions.iter().filter(|instruction| instruction.counts.lanes > 0);
@@ -72,7 +73,7 @@ impl LaunchReport {
 }
 
 impl Inexact {
-    /// As it is displayed, but for the count.
+    /// The displayed text without the count.
     pub fn without_count(&self) -> String {
         let Self { fidelity, instruction, .. } = self;
         let what = match fidelity {

@@ -1,6 +1,6 @@
 //! The directives of C's `printf`, such as `%-8.3f` (ISO C 7.23.6.1).
 
-/// A directive of a format.
+/// A conversion directive of a format string.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Directive<'a> {
     pub(super) text: &'a str,
@@ -18,13 +18,13 @@ pub(super) struct Directive<'a> {
 pub(super) enum Number {
     None,
     Given(usize),
-    /// Negative: as if the flag `-` were given, and no precision.
+    /// A negative value: as a width, adds the flag `-`; as a precision, means none.
     Negative(usize),
     /// The next argument.
     Argument,
 }
 
-/// Maximum width and precision; a larger one is taken for it.
+/// Maximum width and precision. Larger values are clamped to it.
 const MAX_NUMBER: usize = 4096;
 
 impl Number {
@@ -51,13 +51,14 @@ impl Number {
 }
 
 impl<'a> Directive<'a> {
-    /// The directive at the beginning of a text, which begins with `%`; None if it is none of C's.
+    /// The directive at the beginning of a text, which begins with `%`. `None` if it is not a C
+    /// directive.
     pub(super) fn first(text: &'a str) -> Option<Self> {
         let before_width = text[1..].trim_start_matches(['-', '+', ' ', '#', '0']);
         let flags = &text[1..text.len() - before_width.len()];
         let (width, rest) = Number::parse(before_width);
         let (precision, rest) = match rest.strip_prefix('.') {
-            // A point alone is a precision of 0.
+            // A point without digits means a precision of 0.
             Some(rest) => match Number::parse(rest) {
                 (Number::None, rest) => (Number::Given(0), rest),
                 found => found,
@@ -94,7 +95,8 @@ impl<'a> Directive<'a> {
         }
     }
 
-    /// Pads to the width: by zeros after the prefix where the flag says so and they are allowed, else by spaces.
+    /// Pads to the width: with zeros after the prefix if the flag asks for them and they are
+    /// allowed, otherwise with spaces.
     pub(super) fn padded(&self, prefix: &str, body: &str, zeros: bool) -> String {
         let (width, to_the_left) = match self.width {
             Number::Given(width) => (width, self.has('-')),
@@ -109,7 +111,7 @@ impl<'a> Directive<'a> {
         }
     }
 
-    /// An integer, of which the length says how many bits count.
+    /// An integer. The length modifier determines the number of significant bits.
     pub(super) fn integer(&self, bits: u64) -> String {
         let width = match self.length {
             "hh" => 8,
@@ -127,7 +129,7 @@ impl<'a> Directive<'a> {
             _ => (if self.has('#') && unsigned != 0 { "0X" } else { "" }, format!("{unsigned:X}")),
         };
         match self.precision.value() {
-            // No digits for a zero.
+            // No digits for zero.
             Some(0) if unsigned == 0 => self.padded(prefix, "", false),
             Some(precision) => {
                 let zeros = "0".repeat(precision.saturating_sub(digits.len()));
@@ -137,7 +139,7 @@ impl<'a> Directive<'a> {
         }
     }
 
-    /// A string, of which the precision limits the length.
+    /// A string, truncated to the precision.
     pub(super) fn string(&self, string: &str) -> String {
         let characters = self.precision.value().unwrap_or(usize::MAX);
         self.padded("", &string.chars().take(characters).collect::<String>(), false)
@@ -156,7 +158,8 @@ impl<'a> Directive<'a> {
             'f' | 'F' => self.fixed(value, precision),
             'e' | 'E' => self.scientific(value, precision),
             _ => {
-                // As many digits as the precision, by the exponent after rounding to them.
+                // As many digits as the precision, depending on the exponent after rounding to
+                // them.
                 let digits = precision.max(1);
                 let (_, exponent) = parts(value, digits - 1);
                 let body = match usize::try_from(exponent + 4) {
@@ -189,7 +192,7 @@ fn parts(value: f64, precision: usize) -> (String, i32) {
     (mantissa.to_owned(), exponent.parse().expect("Rust's exponents are integers"))
 }
 
-/// Without the zeros at the end of a fraction, and without its point if nothing is left.
+/// Removes the trailing zeros of a fraction, and its point if no digits are left.
 fn without_trailing_zeros(text: &str) -> String {
     let (mantissa, exponent) = text.find('e').map_or((text, ""), |at| text.split_at(at));
     let mantissa = if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };

@@ -1,4 +1,4 @@
-//! `malloc` and `free` in kernels, which the driver of a GPU provides.
+//! `malloc` and `free` in kernels, which a GPU's driver provides.
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
@@ -10,7 +10,7 @@ use crate::program::instruction::HeapCall;
 use crate::syntax::Space;
 
 impl Warp {
-    /// Takes or frees a block for each active lane.
+    /// Allocates or frees a block of the heap for each active lane.
     pub(super) fn call_heap(&mut self, call: &HeapCall, active: u32, context: &mut Context<'_>) -> Result<(), Failure> {
         for lane in lanes_of(active) {
             let fail = |error| Failure::at(lane, FaultKind::Access { access: Access::Read, error });
@@ -36,12 +36,12 @@ impl Warp {
 }
 
 impl Context<'_> {
-    /// A pointer to a block of the heap, or 0 if there is no room for it.
+    /// A pointer to a block of the heap, or 0 if there is no room.
     fn allocate(&mut self, warp: &Warp, bytes: u64) -> u64 {
         let launch = self.launch;
         let Some((heap, bytes)) = launch.view.heap().zip(usize::try_from(bytes).ok()) else { return 0 };
         let Some(offset) = heap.allocate(bytes) else { return 0 };
-        // The earlier accesses were to another block, which has been freed.
+        // Earlier accesses at this address were to another block, which has been freed.
         if let Ok((index, _)) = launch.view.find(heap.start(), 0)
             && let Some(watched) = self.watched(Memory::Global(index), warp)
             && let Some(races) = &mut self.races
@@ -51,7 +51,7 @@ impl Context<'_> {
         to_generic(Space::Global, heap.start() + offset as u64)
     }
 
-    /// Frees the block at a generic address; nothing at 0.
+    /// Frees the block at a generic address. Does nothing for 0.
     fn free(&mut self, pointer: u64) -> Result<(), FaultKind> {
         if pointer == 0 {
             return Ok(());

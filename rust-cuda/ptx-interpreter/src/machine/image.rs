@@ -1,7 +1,7 @@
 //! Accesses through texture and surface objects.
 //!
-//! A fetch reads through a cache that need not have what the kernel writes: in the race detector it is a read-only load. Surface loads
-//! and stores are plain ones.
+//! A fetch reads through a cache that may miss the kernel's writes, so the race detector treats it
+//! as a read-only load. Surface loads and stores are plain accesses.
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
@@ -20,15 +20,15 @@ use crate::syntax::Space;
 struct LaneFetch<'a> {
     texture: &'a Texture,
     texels: Vec<Texel>,
-    /// Their bytes, or None for the border, and their weights, as far as they have been read.
+    /// The texels read so far: their bytes (`None` for the border) and weights.
     read: Vec<(Option<[u8; 16]>, u32)>,
 }
 
-/// What an access has read of memory that nothing has written.
+/// Unwritten memory that an access has read.
 struct Unwritten {
-    /// By destination, the bits of each lane.
+    /// For each destination, the bits of each lane.
     bits: Vec<Lanes>,
-    /// By lane, the error that a use of them is.
+    /// For each lane, the error to report when the bits are used.
     of_lanes: Vec<(u8, FaultKind)>,
 }
 
@@ -37,7 +37,7 @@ impl Unwritten {
         Self { bits: vec![[0; LANES]; destinations], of_lanes: Vec::new() }
     }
 
-    /// Notes an error of a lane, unless the lane has another.
+    /// Records an error of a lane, unless the lane already has one.
     fn note(&mut self, lane: usize, kind: impl FnOnce() -> Option<FaultKind>) {
         if self.of_lanes.iter().all(|(other, _)| usize::from(*other) != lane)
             && let Some(kind) = kind()
@@ -47,7 +47,7 @@ impl Unwritten {
     }
 
     /// # Errors
-    /// The first lane's error, by options for which a read of such bytes is one.
+    /// The first lane's error, if the options make a read of such bytes an error.
     fn check(&self, option: Uninitialised) -> Result<(), Failure> {
         match self.of_lanes.iter().min_by_key(|(lane, _)| *lane) {
             Some((lane, kind)) if option == Uninitialised::Error => Err(Failure::at((*lane).into(), kind.clone())),
@@ -77,7 +77,7 @@ impl Warp {
         }
     }
 
-    /// A fetch, or a gather of a channel.
+    /// Fetches texels, or gathers a channel.
     fn fetch(
         &mut self,
         pc: usize,
@@ -137,7 +137,7 @@ impl Warp {
         Ok(texture.footprint(geometry, layer, at)?.texels().to_vec())
     }
 
-    /// Reads the texel with this number of each lane's fetch.
+    /// Reads texel number `slot` of each lane's fetch.
     fn read_texels(
         &self,
         pc: usize,
@@ -194,7 +194,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Resolves, checks and records an access of lanes to an image; uninitialised bytes are no error yet.
+    /// Resolves, checks and records the lanes' access to an image. Uninitialized bytes are not an
+    /// error yet.
     fn resolve_image(
         &self,
         request: Request<'_>,
@@ -211,7 +212,7 @@ impl Warp {
         Ok(resolved)
     }
 
-    /// Addresses of the bytes that lanes access, and the lanes that access any.
+    /// Addresses of the bytes that lanes access, and the mask of lanes that access any.
     fn surface_addresses(
         &self,
         surface: &SurfaceAccess,
@@ -347,7 +348,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Has destinations hold the bits that an access has read of memory that nothing has written.
+    /// Marks destination bits as uninitialized if an access has read them from unwritten memory.
     fn track_unwritten(
         &mut self,
         pc: usize,
@@ -365,7 +366,7 @@ impl Warp {
     }
 }
 
-/// Whether a byte of a channel is among the missing ones of a texel.
+/// Whether any byte of a channel is among the missing bytes of a texel.
 fn misses(format: Format, channel: usize, missing: u16) -> bool {
     let bytes = format.channel().bytes();
     missing >> (channel * bytes) & ((1 << bytes) - 1) != 0

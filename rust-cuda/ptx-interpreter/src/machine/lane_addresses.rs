@@ -6,11 +6,12 @@ use crate::semantics::LANES;
 /// The memory that an address resolves to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Memory {
-    /// The allocation at this index of the launch's view.
+    /// The allocation at this index in the launch's view.
     Global(usize),
     Shared,
     DynamicShared,
-    /// The static or dynamic shared memory of another block of the cluster, by its index there.
+    /// The static or dynamic shared memory of another block of the cluster, by that block's index
+    /// in the cluster.
     OtherShared {
         rank: u32,
         is_dynamic: bool,
@@ -20,21 +21,21 @@ pub(super) enum Memory {
     Constants,
 }
 
-/// A lane's memory and the byte offset in it.
+/// A lane's memory, and the byte offset in it.
 pub(super) type LaneAddress = (Memory, usize);
 
 /// The resolved addresses of a warp's lanes.
 #[derive(Clone, Debug)]
 #[expect(clippy::large_enum_variant, reason = "it lives on the stack, where a box would cost an allocation an access")]
 pub(super) enum LaneAddresses {
-    /// All lanes in one memory, at a constant stride in bytes.
+    /// All lanes access one memory, at a constant stride in bytes.
     Strided { memory: Memory, offset: usize, stride: usize },
-    /// One address per lane; unspecified for inactive lanes.
+    /// One address per lane. Unspecified for inactive lanes.
     PerLane([LaneAddress; LANES]),
 }
 
 impl LaneAddresses {
-    /// Placeholders, before any lane is resolved.
+    /// Placeholders used before any lane is resolved.
     pub(super) fn unresolved() -> Self {
         Self::PerLane([(Memory::Local, 0); LANES])
     }
@@ -48,7 +49,7 @@ impl LaneAddresses {
         }
     }
 
-    /// The memory that all of these lanes access; None if they access several.
+    /// The memory that all of these lanes access. `None` if they access several.
     #[inline]
     pub(super) fn memory_of(&self, lanes: u32) -> Option<Memory> {
         match self {

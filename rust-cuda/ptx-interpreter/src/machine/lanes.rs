@@ -25,7 +25,8 @@ pub(super) fn lanes_in(mask: u32, is_descending: bool) -> impl Iterator<Item = u
     lanes_of(if is_descending { mask.reverse_bits() } else { mask }).map(move |lane| lane ^ flip)
 }
 
-/// The lanes in `mask` grouped by a key: each key with the mask of its lanes, in the order of their lowest lanes.
+/// The lanes in `mask` grouped by a key. Yields each key with the mask of its lanes, ordered by
+/// their lowest lanes.
 #[inline]
 pub(super) fn groups<K: PartialEq>(mask: u32, key: impl Fn(usize) -> K) -> impl Iterator<Item = (K, u32)> {
     let mut rest = mask;

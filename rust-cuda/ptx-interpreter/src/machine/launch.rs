@@ -1,4 +1,4 @@
-//! A launch: the parameters that its blocks share, and its results.
+//! A launch: the parameters shared by its blocks, and its results.
 
 use std::sync::Arc;
 
@@ -27,16 +27,16 @@ pub(super) struct Launch<'a> {
     pub(super) dynamic_shared: Extent,
     /// Address of the grid workspace, which holds the grid barrier of CUDA's cooperative groups.
     pub(super) workspace: Option<u64>,
-    /// Number of blocks that memory holds at the same time.
+    /// Number of blocks that memory can hold at the same time.
     pub(super) max_residents: u64,
-    /// Where printed texts go; None in a replay, which has printed them before.
+    /// Destination of printed texts. `None` in a replay, which has already printed them.
     pub(super) printed: Option<&'a PrintBuffer>,
-    /// What kernels in Rust may say; None if the module has none that says something.
+    /// The messages of Rust kernels. `None` if no kernel of the module has any.
     pub(super) speech: Option<&'a Speech>,
 }
 
 impl Launch<'_> {
-    /// Takes what the launch's threads have said.
+    /// Takes the messages of the launch's threads.
     pub(super) fn take_messages(&self) {
         if let Some(speech) = self.speech {
             speech.take(&self.view, self.printed, self.config);
@@ -44,33 +44,33 @@ impl Launch<'_> {
     }
 }
 
-/// Counts and races of the blocks that a worker has run.
+/// Counts and races of the blocks run by a worker.
 #[derive(Debug, Default)]
 pub(super) struct LaunchResults {
     /// One entry per instruction.
     pub(super) counts: Vec<InstructionCounts>,
     pub(super) notes: Notes,
-    /// The faults after which the launch went on.
+    /// The faults after which the launch continued.
     pub(super) faults: Vec<Fault>,
-    /// Uses of uninitialised memory.
+    /// Uses of uninitialized memory.
     pub(super) deferred: Vec<Fault>,
-    /// Number of synchronising accesses, by warps, of a launch in the order of a schedule.
+    /// Number of synchronizing accesses by warps, in a launch under a schedule.
     pub(super) synchronising: u64,
 }
 
 impl LaunchResults {
-    /// The results of a launch that ended so.
+    /// Turns the end of a launch into its results.
     ///
     /// # Errors
-    /// Its first fault, with the others.
+    /// The launch's first fault, with the others.
     pub(super) fn finish(mut self, ended: Result<(), Box<Fault>>, max_faults: usize) -> Result<Self, Box<Fault>> {
         let found: Vec<Fault> =
             std::mem::take(&mut self.faults).into_iter().chain(ended.err().map(|fault| *fault)).collect();
-        // Of a missing barrier the author has to hear, not of a value that is missing for that reason.
+        // Report the missing barrier, not the value that is missing because of it.
         let deferred = std::mem::take(&mut self.deferred).into_iter();
         let deferred = deferred.filter(|fault| !found.iter().any(|race| race.is_race_at(&fault.place)));
         let mut faults: Vec<Fault> = Vec::new();
-        // Several workers may have noted a line.
+        // Several workers may have recorded the same line.
         for fault in deferred.collect::<Vec<_>>().into_iter().chain(found) {
             match faults.iter_mut().find(|known| fault.is_known_as(known)) {
                 Some(known) => known.count += fault.count,
@@ -81,7 +81,7 @@ impl LaunchResults {
             return Ok(self);
         }
         let mut notes = note::by_line(self.notes);
-        // Nor of the note of such a value.
+        // This also applies to a note of such a value.
         let is_of = |note: &Fault, fault: &Fault| {
             note.kind.id() == fault.kind.id() && note.is_at_line_of(fault)
                 || note.kind.id() == "uninitialised-read" && fault.is_race_at(&note.place)
@@ -109,7 +109,7 @@ impl Launch<'_> {
     /// A copy of global memory.
     ///
     /// # Errors
-    /// If the host has no memory for it.
+    /// If the host lacks the memory.
     pub(super) fn copy(&self) -> Result<GlobalSnapshot, LaunchError> {
         self.view.snapshot().map_err(|error| LaunchError::Copy { kernel: Arc::clone(&self.kernel.name), error })
     }

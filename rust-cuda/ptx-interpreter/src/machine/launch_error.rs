@@ -1,4 +1,4 @@
-//! Why a launch failed.
+//! Errors that make a launch fail.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use super::fault::Fault;
 use crate::memory::MemoryError;
 use crate::program::LoadError;
 
-/// Why a launch failed.
+/// The reason why a launch failed.
 #[derive(Debug, Error)]
 pub enum LaunchError {
     /// The module has no such kernel.
     #[error("the PTX has no kernel {0}")]
     NoSuchKernel(String),
-    /// The kernel, or a function that it calls, contains something that is not supported.
+    /// The kernel, or a function that it calls, contains something unsupported.
     #[error("kernel {kernel}: {error}")]
     Refused {
         /// The kernel's name.
         kernel: String,
-        /// What that is, with its line.
+        /// The unsupported construct, with its line.
         error: LoadError,
     },
     /// The launch configuration exceeds a limit that all GPUs have.
@@ -41,12 +41,13 @@ pub enum LaunchError {
         /// Maximum, in bytes.
         limit: usize,
     },
-    /// The host has no memory for a copy of global memory, which a launch in several orders restores before each.
+    /// The host lacks the memory for a copy of global memory. A launch under several schedules
+    /// restores it before each.
     #[error("kernel {kernel} in several orders: {error}")]
     Copy {
         /// The kernel's name.
         kernel: Arc<str>,
-        /// Why there is no copy.
+        /// The reason why there is no copy.
         error: MemoryError,
     },
     /// A block size that the kernel was not compiled for.
@@ -61,7 +62,7 @@ pub enum LaunchError {
         /// The block size of the directive.
         compiled: cuda_launch::Dim3,
     },
-    /// Clusters of another size than the kernel was compiled for.
+    /// A cluster size that the kernel was not compiled for.
     #[error("kernel {kernel}: clusters of {cluster} blocks; it was compiled for .reqnctapercluster {compiled}")]
     Cluster {
         /// The kernel's name.
@@ -71,7 +72,7 @@ pub enum LaunchError {
         /// The cluster size of the directive.
         compiled: cuda_launch::Dim3,
     },
-    /// Clusters of more blocks than the kernel was compiled for.
+    /// Clusters with more blocks than the kernel was compiled for.
     #[error("kernel {kernel}: clusters of {cluster} blocks; it was compiled for .maxclusterrank {max}")]
     ClusterRank {
         /// The kernel's name.
@@ -91,7 +92,7 @@ pub enum LaunchError {
         /// The number that the launch passes.
         found: usize,
     },
-    /// A parameter of too few bytes.
+    /// A parameter with too few bytes.
     #[error("kernel {kernel}: parameter {number} has {expected} bytes; the launch passes {bytes}")]
     ParameterSize {
         /// The kernel's name.
@@ -103,7 +104,7 @@ pub enum LaunchError {
         /// Size passed by the launch, in bytes.
         bytes: usize,
     },
-    /// Registers, local and shared memory beyond the limit of host memory.
+    /// Registers, local and shared memory that exceed the limit of host memory.
     #[error(
         "kernel {kernel}: the registers and memory of {blocks} resident blocks take {bytes} bytes on the host; the limit is {limit}; use smaller or fewer blocks"
     )]
@@ -112,7 +113,7 @@ pub enum LaunchError {
         kernel: Arc<str>,
         /// Number of blocks that are resident at the same time.
         blocks: u64,
-        /// Their size on the host together, in bytes.
+        /// Their total size on the host, in bytes.
         bytes: u64,
         /// The limit, in bytes.
         limit: u64,
@@ -123,7 +124,7 @@ pub enum LaunchError {
 }
 
 impl LaunchError {
-    /// The kernel's fault; None if the launch failed for another reason.
+    /// The kernel's fault. `None` if the launch failed for another reason.
     pub fn fault(&self) -> Option<&Fault> {
         match self {
             Self::Fault(fault) => Some(fault),

@@ -22,10 +22,11 @@ use crate::program::{DYNAMIC_SHARED_START, Initial, Kernel, LoadError, Program};
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
 
-/// A module whose kernels run on a global memory that belongs to the caller, as several modules of one device do. A
-/// [`Machine`] is a module with a memory of its own.
+/// A module with kernels that run on global memory owned by the caller, as several modules of one
+/// device do. A [`Machine`] is a module with its own memory.
 ///
-/// Every launch must be on the memory for which the module was loaded: its variables are there.
+/// Every launch must use the memory that the module was loaded with, because the module's variables
+/// are in it.
 #[derive(Debug)]
 pub struct LoadedModule {
     program: Program,
@@ -45,30 +46,32 @@ pub struct Variable<'a> {
     pub address: u64,
     /// Its size in bytes.
     pub bytes: u64,
-    /// Whether it is a constant for kernels. Its address is then one that only the host uses.
+    /// Whether it is a constant for kernels. Then only the host uses its address.
     pub is_constant: bool,
-    /// Whether the host accesses it too, at the same address (`.attribute(.managed)`).
+    /// Whether the host also accesses it, at the same address (`.attribute(.managed)`).
     pub is_managed: bool,
 }
 
-/// What a kernel needs, and the block and cluster sizes that it was compiled for.
+/// Resources that a kernel needs, and the block and cluster sizes that it was compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelResources {
     /// Static shared memory of a block, in bytes.
     pub static_shared_bytes: usize,
-    /// Whether it accesses a shared array whose size the launch sets.
+    /// Whether it accesses a shared array with a size set by the launch.
     pub has_dynamic_shared: bool,
     /// Local memory of a thread, in bytes.
     pub local_bytes: usize,
     /// The module's constants, in bytes.
     pub constant_bytes: usize,
-    /// An estimate of the registers of a thread on a GPU: those that are live at once in the PTX, at most 255 and `.maxnreg`.
+    /// An estimate of the registers per thread on a GPU: the maximum number of simultaneously live
+    /// registers in the PTX, limited to 255 and `.maxnreg`.
     pub registers: u32,
-    /// Maximum number of threads of a block: that of `.maxntid` or `.reqntid`, else [`LaunchConfig::MAX_THREADS`].
+    /// Maximum number of threads of a block, from `.maxntid` or `.reqntid`, otherwise
+    /// [`LaunchConfig::MAX_THREADS`].
     pub max_threads: u32,
     /// The block size of `.reqntid`.
     pub required_block: Option<Dim3>,
-    /// The block size of `.maxntid`, of which only the product is a limit.
+    /// The block size of `.maxntid`. Only the product of its dimensions is a limit.
     pub max_block: Option<Dim3>,
     /// The cluster size of `.reqnctapercluster`.
     pub cluster: Option<Dim3>,
@@ -77,14 +80,14 @@ pub struct KernelResources {
 impl LoadedModule {
     /// Loads the PTX module in `text`, and allocates its variables in `memory`.
     ///
-    /// A kernel that contains something that is not supported is [refused](Self::refused), and the others can be launched.
+    /// A kernel with unsupported parts is [refused](Self::refused); the others can be launched.
     ///
     /// # Errors
-    /// The first line outside of kernels and functions that is not valid or not supported.
+    /// The first line outside kernels and functions that is invalid or unsupported.
     pub fn load(text: &str, memory: &mut GlobalMemory) -> Result<Self, LoadError> {
         let program = Program::load(text, memory)?;
         if program.kernels.iter().any(Kernel::uses_heap) {
-            // Without room for a heap, `malloc` has none either.
+            // Without room for a heap, `malloc` has no room either.
             let _no_heap = memory.make_heap();
         }
         let constants = Arc::new(Region::from_bytes(&program.constant_bytes));
@@ -92,7 +95,8 @@ impl LoadedModule {
         Ok(Self { program, constants, constants_at: None, printed: PrintBuffer::default(), speech })
     }
 
-    /// Gives the module's constants addresses in global memory, at which the host reads and writes them.
+    /// Gives the module's constants addresses in global memory. The host reads and writes them
+    /// there.
     ///
     /// # Errors
     /// If the device or the host does not have enough memory.
@@ -103,7 +107,7 @@ impl LoadedModule {
         Ok(())
     }
 
-    /// The module's variables that are in global memory.
+    /// The module's variables in global memory.
     pub fn variables(&self) -> impl Iterator<Item = Variable<'_>> {
         let globals = self.program.variables.iter();
         let globals = globals.map(|extent| Variable {
@@ -125,46 +129,50 @@ impl LoadedModule {
         globals.chain(constants)
     }
 
-    /// Addresses of the allocations that hold the module's variables, for the caller to free when it drops the module.
+    /// Addresses of the allocations that hold the module's variables. The caller frees them when it
+    /// drops the module.
     pub fn allocations(&self) -> impl Iterator<Item = u64> {
         let of_messages = self.speech.as_ref().map(Speech::buffer);
         self.program.variables.iter().map(|extent| extent.start).chain(self.constants_at).chain(of_messages)
     }
 
-    /// Names of the kernels that can be launched, in the order of the module.
+    /// Names of the launchable kernels, in the order of the module.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.program.kernels.iter().map(|kernel| &*kernel.name)
     }
 
-    /// The kernels that cannot be launched, since they or functions that they call contain something that is not supported.
+    /// The kernels that cannot be launched because they, or functions that they call, contain
+    /// something unsupported.
     pub fn refused(&self) -> impl Iterator<Item = (&str, &LoadError)> {
         self.program.refused.iter().map(|(name, error)| (&**name, error))
     }
 
-    /// Number of parameters of a kernel; None if there is no such kernel.
+    /// Number of parameters of a kernel. `None` if there is no such kernel.
     pub fn parameter_count(&self, kernel: &str) -> Option<usize> {
         self.program.kernel(kernel).map(|kernel| kernel.parameters.iter().count())
     }
 
-    /// Names and sizes in bytes of a kernel's parameters, in order; none if there is no such kernel.
+    /// Names and sizes in bytes of a kernel's parameters, in order. Empty if there is no such
+    /// kernel.
     pub fn parameters(&self, kernel: &str) -> impl Iterator<Item = (&str, u64)> {
         let parameters = self.program.kernel(kernel).map(|kernel| kernel.parameters.iter());
         parameters.into_iter().flatten().map(|parameter| (&*parameter.name, parameter.bytes))
     }
 
-    /// Whether the PTX marks each of a kernel's parameters as a pointer (`.ptr`); none if there is no such kernel. Some
-    /// compilers mark none.
+    /// Whether the PTX marks each of a kernel's parameters as a pointer (`.ptr`). Empty if there is
+    /// no such kernel. Some compilers mark none.
     pub fn pointers(&self, kernel: &str) -> impl Iterator<Item = bool> {
         self.program.kernel(kernel).into_iter().flat_map(|kernel| kernel.pointers.iter().copied())
     }
 
-    /// Offset of each of a kernel's parameters in the buffer that holds all of them, as `cuFuncGetParamInfo` has it.
+    /// Offset of each of a kernel's parameters in the buffer that holds all of them, as
+    /// `cuFuncGetParamInfo` reports it.
     pub fn parameter_offsets(&self, kernel: &str) -> impl Iterator<Item = u64> {
         let parameters = self.program.kernel(kernel).map(|kernel| kernel.parameters.iter());
         parameters.into_iter().flatten().map(|parameter| parameter.start - first_address(Space::Param))
     }
 
-    /// What a kernel needs; None if there is no such kernel.
+    /// The resources of a kernel. `None` if there is no such kernel.
     pub fn resources(&self, kernel: &str) -> Option<KernelResources> {
         let kernel = self.program.kernel(kernel)?;
         let dimensions = |[x, y, z]: [u32; 3]| Dim3::new(x, y, z);
@@ -184,16 +192,16 @@ impl LoadedModule {
         })
     }
 
-    /// The texts that kernels have printed since the last call, those of a lower block first. Texts beyond
+    /// The texts that kernels have printed since the last call, lower blocks first. Texts beyond
     /// [`MAX_PRINTED_BYTES`](crate::limits::MAX_PRINTED_BYTES) are lost.
     pub fn take_printed(&self) -> Vec<Printed> {
         self.printed.take()
     }
 
-    /// Runs a kernel on `memory`, as [`Machine::launch_on`] does.
+    /// Runs a kernel on `memory`, like [`Machine::launch_on`].
     ///
     /// # Errors
-    /// As [`Machine::launch_on`].
+    /// See [`Machine::launch_on`].
     pub fn launch_on(
         &self,
         memory: &GlobalMemory,
@@ -276,7 +284,7 @@ impl LoadedModule {
         launch.run_observed(Some(snapshot), observer).map_err(LaunchError::Fault)
     }
 
-    /// A kernel's instructions; None if there is no such kernel.
+    /// A kernel's instructions. `None` if there is no such kernel.
     pub fn code(&self, kernel: &str) -> Option<Code<'_>> {
         let program = &self.program;
         program.kernel(kernel).map(|kernel| Code { program, kernel })
@@ -287,7 +295,8 @@ impl LoadedModule {
         self.checked(kernel, config, parameters).map(drop)
     }
 
-    /// Checks a launch: its kernel, the number of its blocks that memory holds at the same time, and the bytes of its parameters.
+    /// Checks a launch. Returns its kernel, the number of its blocks that memory holds at the same
+    /// time, and the bytes of its parameters.
     fn checked(
         &self,
         kernel: &str,
@@ -301,7 +310,7 @@ impl LoadedModule {
         Ok((kernel, check_config(kernel, config)?, parameter_bytes(kernel, parameters)?))
     }
 
-    /// Checks a launch, and makes what runs of it.
+    /// Checks a launch and prepares it to run.
     fn prepare(
         &self,
         memory: &GlobalMemory,
@@ -348,7 +357,7 @@ fn check_config(kernel: &Kernel, config: LaunchConfig) -> Result<u64, LaunchErro
     }
     let registers = (kernel.registers.len() * size_of::<Lanes>()) as u64;
     let warps = config.block.count().div_ceil(LANES as u64);
-    // Each byte has a bit that says whether it is initialised.
+    // Each byte has a bit that tells whether it is initialized.
     let local = (kernel.local.bytes() * LANES) as u64 / 8 * 9;
     let bytes_per_block =
         (registers + local + size_of::<Warp>() as u64) * warps + (bytes + size_of::<BlockState>()) as u64;

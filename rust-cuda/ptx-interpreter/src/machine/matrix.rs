@@ -18,7 +18,7 @@ const COLUMNS: usize = 8;
 const MAX_DEPTH: usize = 32;
 
 impl Warp {
-    /// D = A·B + C.
+    /// Computes D = A·B + C.
     pub(super) fn matrix_product(&mut self, matrix: &Matrix) {
         let (a, b) = (self.factor_a(matrix), self.factor_b(matrix));
         let mut sums = self.accumulator(matrix);
@@ -55,8 +55,8 @@ impl Warp {
         b
     }
 
-    /// Calls `each` for every element of a register: with the lane, the element's index in the register, the number of
-    /// elements in the register, and the value.
+    /// Calls `each` for every element of a register with the lane, the element's index in the
+    /// register, the number of elements per register, and the value.
     fn elements(&self, element: FragmentElement, register: Register, mut each: impl FnMut(usize, usize, usize, f64)) {
         let bits = &self.registers[register as usize];
         match element {
@@ -121,7 +121,8 @@ impl Warp {
         }
     }
 
-    /// `ldmatrix`: every eight lanes provide the row addresses of one matrix of 8 × 8 elements of 16 bits.
+    /// Executes `ldmatrix`. Each group of eight lanes provides the row addresses of one 8 × 8
+    /// matrix of 16-bit elements.
     pub(super) fn load_matrix(
         &mut self,
         pc: usize,
@@ -157,7 +158,7 @@ impl Warp {
     }
 }
 
-/// The low and the high half of each lane's register, converted to f32 bits.
+/// The low and high halves of each lane's register, converted to f32 bits.
 pub(super) fn halves(bits: &Lanes, is_bf16: bool) -> [Lanes; 2] {
     [bits.map(|bits| bits & 0xffff), bits.map(|bits| bits >> 16 & 0xffff)].map(|halves| match is_bf16 {
         true => halves.map(|half| half << 16),

@@ -1,4 +1,5 @@
-//! Mbarriers, and asynchronous stores to the shared memory of the cluster's blocks, which complete their phases (`st.async`).
+//! Mbarriers, and asynchronous stores to the shared memory of the cluster's blocks (`st.async`),
+//! which complete the phases of mbarriers.
 
 use cuda_launch::{Mbarrier as State, MbarrierError};
 
@@ -15,25 +16,29 @@ use crate::program::instruction::{
 };
 use crate::semantics::{LANES, Lanes};
 
-/// An access that races with no other operation on an mbarrier. What it orders, the mbarrier's phase says.
+/// An access that does not race with any other operation on an mbarrier. The mbarrier's phase
+/// determines what it orders.
 const ATOMIC: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };
 
-/// The number of instructions without progress that a wait for an incomplete phase counts as: a GPU suspends the thread meanwhile.
+/// Number of instructions without progress that one wait for an incomplete phase counts as. A GPU
+/// suspends the thread meanwhile.
 const INSTRUCTIONS_OF_A_WAIT: u64 = 1 << 14;
 
-/// What of a lane happens before what comes after a wait for the mbarrier's phase that the lane changes.
+/// Which of a lane's operations happen before the code that waits for the mbarrier phase that the
+/// lane changes.
 #[derive(Clone, Copy)]
 enum Orders {
-    /// Nothing: the lane only says which bytes are expected.
+    /// None: the lane only sets the expected bytes.
     Nothing,
-    /// What an asynchronous operation of the lane comes after.
+    /// Operations that precede an asynchronous operation of the lane.
     Performed,
-    /// All that it has done: it arrives.
+    /// All operations of the lane so far: it arrives.
     All,
 }
 
 impl Warp {
-    /// The active lanes initialise or invalidate mbarriers, arrive at them or test their phases.
+    /// Makes the active lanes initialize or invalidate mbarriers, arrive at them or test their
+    /// phases.
     pub(super) fn mbarrier(
         &mut self,
         pc: usize,
@@ -79,7 +84,8 @@ impl Warp {
                         self.complete_copy(pc, &copy, context)?;
                         self.note_async_store(pc, lane, copy.target, copy.written.bytes, place, context);
                     }
-                    // All copies are complete: an arrival that the phase would expect from now on has come already.
+                    // All copies are complete, so an arrival that the phase would expect from now
+                    // on has already happened.
                     let change = |state: &mut State| if expected { state.arrive(1, 0, false) } else { Ok(false) };
                     self.change_mbarrier(lane, place, change, Orders::Performed, context)?;
                 }
@@ -91,7 +97,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The active lanes arrive at mbarriers.
+    /// Makes the active lanes arrive at mbarriers.
     fn arrive(
         &mut self,
         Arrival { count, bytes, drops, state }: Arrival,
@@ -113,7 +119,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The active lanes test whether phases are complete.
+    /// Tests for the active lanes whether phases are complete.
     fn wait_for_phase(
         &mut self,
         complete: Predicate,
@@ -144,7 +150,7 @@ impl Warp {
         }
         self.write_predicate(complete, completed, active);
         if completed != active {
-            // The instruction suspends a thread until the phase completes, or for a time.
+            // The instruction suspends a thread until the phase completes, or for a limited time.
             context.suspends = true;
             let lane = (active & !completed).trailing_zeros() as usize;
             if context.count_failed_wait()
@@ -156,8 +162,9 @@ impl Warp {
         Ok(())
     }
 
-    /// The active lanes store to a block of the cluster, and complete bytes of the phase of an mbarrier there. The interpreter does both at
-    /// once; until the phase is complete, every access to what is stored is a race.
+    /// Stores to a block of the cluster for each active lane, and completes bytes of the phase of
+    /// an mbarrier there. The interpreter does both at once. Until the phase is complete, every
+    /// access to the stored bytes is a race.
     pub(super) fn store_async(
         &mut self,
         pc: usize,
@@ -187,7 +194,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The mbarriers of the cluster whose phases the active lanes change.
+    /// The mbarriers of the cluster with phases that the active lanes change.
     pub(super) fn mbarriers(
         &self,
         pc: usize,
@@ -198,7 +205,7 @@ impl Warp {
         self.mbarriers_at(pc, &self.addresses(address), active, context)
     }
 
-    /// As [`mbarriers`](Self::mbarriers), by the lanes' addresses.
+    /// Like [`mbarriers`](Self::mbarriers), from the lanes' addresses.
     pub(super) fn mbarriers_at(
         &self,
         pc: usize,
@@ -210,7 +217,7 @@ impl Warp {
         self.resolve_addresses(request, AccessSpace::Cluster, addresses, active, context)
     }
 
-    /// A lane's copy completes bytes of an mbarrier's phase.
+    /// Completes bytes of an mbarrier's phase for a lane's copy.
     pub(super) fn complete_bytes(
         &self,
         lane: usize,
@@ -226,7 +233,7 @@ impl Warp {
         State::from_bits(context.region(memory, self).load_whole(offset, BYTES))
     }
 
-    /// A lane changes an mbarrier, which may complete its phase. Returns the state before.
+    /// Changes an mbarrier for a lane, which may complete its phase. Returns the previous state.
     fn change_mbarrier(
         &self,
         lane: usize,
@@ -256,7 +263,7 @@ impl Warp {
         Ok(before)
     }
 
-    /// Notes what a lane stores asynchronously, until the mbarrier's phase is complete.
+    /// Registers an asynchronous store by a lane, in flight until the mbarrier's phase is complete.
     pub(super) fn note_async_store(
         &self,
         pc: usize,
@@ -285,7 +292,7 @@ impl Warp {
     }
 }
 
-/// The block that has a shared memory, by its index in the cluster; None for the own block.
+/// The block that owns a shared memory, by its index in the cluster. `None` for the current block.
 pub(super) fn block_of(memory: Memory) -> Option<u32> {
     match memory {
         Memory::OtherShared { rank, .. } => Some(rank),
@@ -294,8 +301,9 @@ pub(super) fn block_of(memory: Memory) -> Option<u32> {
 }
 
 impl Context<'_> {
-    /// Counts a wait that found its phase incomplete. Returns whether the kernel counts as endless by their number since memory changed:
-    /// a loop that also reads a clock, as libcu++'s, is never in the same state again, by which others are found.
+    /// Counts a wait that found its phase incomplete. Returns whether the kernel counts as endless
+    /// because of the number of such waits since memory changed. A loop that also reads a clock, as
+    /// in libcu++, never repeats a state, so the detection of other endless loops misses it.
     fn count_failed_wait(&mut self) -> bool {
         let changes = self.residents.changes;
         let (count, since) = self.state.failed_waits;
@@ -304,7 +312,7 @@ impl Context<'_> {
         count > self.launch.options.instructions_without_progress / INSTRUCTIONS_OF_A_WAIT
     }
 
-    /// The mbarrier at a place, for the race detector.
+    /// The race detector's handle of the mbarrier at an address.
     fn barrier_at(&mut self, (memory, offset): LaneAddress, warp: &Warp) -> Option<BarrierOf> {
         self.watched(memory, warp).map(|watched| BarrierOf::Memory(watched.at(offset)))
     }
@@ -315,7 +323,8 @@ impl Context<'_> {
         Failure::at(lane, FaultKind::Mbarrier { error, address, memory: Box::new(memory) })
     }
 
-    /// The fault of a wait for an mbarrier's phase that no thread completes. None if there is no mbarrier.
+    /// The fault of a wait for an mbarrier phase that no thread completes. `None` if there is no
+    /// mbarrier.
     #[cold]
     pub(super) fn phase_never_ends(&self, (memory, offset): LaneAddress, warp: &Warp) -> Option<FaultKind> {
         let (arrivals, bytes) = warp.mbarrier_at((memory, offset), self).ok()?.missing();

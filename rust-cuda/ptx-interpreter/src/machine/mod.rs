@@ -1,15 +1,21 @@
 //! Executes programs: a functional model of a GPU, without timing.
 //!
-//! The way from a PTX text to a reported race:
+//! How a PTX text leads to a reported race:
 //! 0. [`crate::syntax`] parses the text, and [`crate::program`] decodes its instructions.
-//! 1. `loaded` checks the launch. `scheduler` gives its blocks to workers, and `block` gives each warp of a block its turn.
-//! 2. `execution` chooses a path of a warp (`Warp::run`) and its next instruction, and calls what the instruction does (`Warp::execute`).
-//! 3. `access` loads and stores. It first has `resolve` find the memory of each lane's address, which also checks and records the access.
-//! 4. `record` tells the race detector ([`crate::memory::races`]) of the access, and makes a [`FaultKind::Race`] of a conflict.
-//! 5. `context` adds the thread and the place to it. If the launch goes on after faults ([`Options::max_faults`](crate::Options), as in
-//!    kernel-check), `record` has it add the race at once, and `launch` sorts what the workers have found. Otherwise the race ends its
-//!    block, and `scheduler` returns the fault of the lowest block.
-//! 6. `fault` puts it into words, most of which are in `cuda_launch::words`. kernel-check prints them with the line (`text.rs`).
+//! 1. `loaded` checks the launch. `scheduler` gives its blocks to workers, and `block` gives each
+//!    warp of a block its turn.
+//! 2. `execution` chooses a path of a warp (`Warp::run`) and its next instruction, and calls the
+//!    code for the instruction (`Warp::execute`).
+//! 3. `access` loads and stores. It first calls `resolve` to find the memory of each lane's
+//!    address, which also checks and records the access.
+//! 4. `record` passes the access to the race detector ([`crate::memory::races`]) and turns a
+//!    conflict into a [`FaultKind::Race`].
+//! 5. `context` adds the thread and the place to it. If the launch continues after faults
+//!    ([`Options::max_faults`](crate::Options), as in kernel-check), `record` adds the race at
+//!    once, and `launch` sorts the workers' findings. Otherwise the race ends its block, and
+//!    `scheduler` returns the fault of the lowest block.
+//! 6. `fault` puts it into words, mostly with `cuda_launch::words`. kernel-check prints them with
+//!    the line (`text.rs`).
 
 mod access;
 mod barrier;
@@ -90,7 +96,7 @@ pub use report::{AccessedSpace, InstructionReport, LaunchReport, SpaceTotals};
 pub use snapshot::Snapshot;
 pub use start::uninitialised_register;
 
-/// A device with one loaded module, whose kernels it runs.
+/// A device with one loaded module, and a runner for its kernels.
 #[derive(Debug)]
 pub struct Machine {
     module: LoadedModule,
@@ -101,53 +107,56 @@ impl Machine {
     /// Size of a machine's global memory, in bytes.
     pub const MEMORY_BYTES: u64 = 64 << 30;
 
-    /// Maximum static and dynamic shared memory of a block together, in bytes: that of the GPU with the most.
+    /// Maximum total of static and dynamic shared memory per block, in bytes. Equals the largest
+    /// limit of any GPU.
     pub const MAX_SHARED_BYTES: usize = 227 << 10;
 
-    /// A device with the PTX module in `text` loaded.
+    /// Creates a device with the PTX module in `text`.
     ///
-    /// A kernel that contains something that is not supported is [refused](Self::refused), and the others can be launched.
+    /// A kernel with unsupported parts is [refused](Self::refused); the others can be launched.
     ///
     /// # Errors
-    /// The first line outside of kernels and functions that is not valid or not supported.
+    /// The first line outside kernels and functions that is invalid or unsupported.
     pub fn new(text: &str) -> Result<Self, LoadError> {
         let mut memory = GlobalMemory::new(Self::MEMORY_BYTES);
         let module = LoadedModule::load(text, &mut memory)?;
         Ok(Self { module, memory })
     }
 
-    /// Names of the kernels that can be launched, in the order of the module.
+    /// Names of the launchable kernels, in the order of the module.
     pub fn kernels(&self) -> impl Iterator<Item = &str> {
         self.module.kernels()
     }
 
-    /// The kernels that cannot be launched, since they or functions that they call contain something that is not supported.
+    /// The kernels that cannot be launched because they, or functions that they call, contain
+    /// something unsupported.
     pub fn refused(&self) -> impl Iterator<Item = (&str, &LoadError)> {
         self.module.refused()
     }
 
-    /// Number of parameters of a kernel; None if there is no such kernel.
+    /// Number of parameters of a kernel. `None` if there is no such kernel.
     pub fn parameter_count(&self, kernel: &str) -> Option<usize> {
         self.module.parameter_count(kernel)
     }
 
-    /// Names and sizes in bytes of a kernel's parameters, in order; none if there is no such kernel.
+    /// Names and sizes in bytes of a kernel's parameters, in order. Empty if there is no such
+    /// kernel.
     pub fn parameters(&self, kernel: &str) -> impl Iterator<Item = (&str, u64)> {
         self.module.parameters(kernel)
     }
 
-    /// Whether the PTX marks each of a kernel's parameters as a pointer (`.ptr`); none if there is no such kernel. Some
-    /// compilers mark none.
+    /// Whether the PTX marks each of a kernel's parameters as a pointer (`.ptr`). Empty if there is
+    /// no such kernel. Some compilers mark none.
     pub fn pointers(&self, kernel: &str) -> impl Iterator<Item = bool> {
         self.module.pointers(kernel)
     }
 
-    /// What a kernel needs; None if there is no such kernel.
+    /// The resources of a kernel. `None` if there is no such kernel.
     pub fn resources(&self, kernel: &str) -> Option<KernelResources> {
         self.module.resources(kernel)
     }
 
-    /// Allocates `bytes` of uninitialised global memory and returns their address.
+    /// Allocates `bytes` bytes of uninitialized global memory and returns their address.
     ///
     /// # Errors
     /// If the device or the host does not have enough memory.
@@ -163,27 +172,28 @@ impl Machine {
         self.memory.free(address)
     }
 
-    /// Global memory, for reads and writes by the host.
+    /// Global memory, for the host to read and write.
     pub fn memory(&self) -> &GlobalMemory {
         &self.memory
     }
 
-    /// Global memory, for texture and surface objects of it.
+    /// Global memory, for the host to create texture and surface objects.
     pub fn memory_mut(&mut self) -> &mut GlobalMemory {
         &mut self.memory
     }
 
-    /// The texts that kernels have printed since the last call, those of a lower block first. Texts beyond
+    /// The texts that kernels have printed since the last call, lower blocks first. Texts beyond
     /// [`MAX_PRINTED_BYTES`](crate::limits::MAX_PRINTED_BYTES) are lost.
     pub fn take_printed(&self) -> Vec<Printed> {
         self.module.take_printed()
     }
 
-    /// Runs a kernel on the calling thread. Each parameter is passed as its little-endian bytes; extra bytes of a slice
-    /// are ignored.
+    /// Runs a kernel on the calling thread. Each parameter is passed as its little-endian bytes;
+    /// extra bytes of a slice are ignored.
     ///
     /// # Errors
-    /// If the launch is invalid, or a thread causes a fault; memory then keeps the writes up to the fault.
+    /// If the launch is invalid, or a thread causes a fault. Memory then keeps the writes up to the
+    /// fault.
     pub fn launch(
         &self,
         options: Options,
@@ -194,14 +204,17 @@ impl Machine {
         self.launch_on(&CallingThread, options, kernel, config, parameters)
     }
 
-    /// As [`launch`](Self::launch), with blocks in parallel on the workers of an executor, as far as the options let them.
+    /// Like [`launch`](Self::launch), with blocks in parallel on the workers of an executor, as far
+    /// as the options allow.
     ///
-    /// By [`Options::search`] the kernel then runs in other orders too, for faults that only they show. Memory and the report are as
-    /// after the default order, and what the others print is lost.
+    /// With [`Options::search`], the kernel also runs under other schedules, to find faults that
+    /// only they show. Memory and the report are as after the default schedule, and texts printed
+    /// under the others are lost.
     ///
     /// # Errors
-    /// As [`launch`](Self::launch); a fault has the simplest order found that shows it, and memory is as that order leaves it. And if
-    /// the host has no memory for two copies of global memory, which a search needs.
+    /// As for [`launch`](Self::launch). A fault names the simplest schedule found that shows it,
+    /// and memory is as that schedule leaves it. Also fails if the host lacks the memory for the
+    /// two copies of global memory that a search needs.
     pub fn launch_on(
         &self,
         executor: &dyn Executor,
@@ -221,11 +234,11 @@ impl Machine {
         self.module.check(kernel, config, parameters)
     }
 
-    /// Runs a kernel under the eyes of an observer, its blocks one after the other. Returns false if the observer has
-    /// abandoned the launch.
+    /// Runs a kernel under an observer, its blocks one after the other. Returns false if the
+    /// observer has abandoned the launch.
     ///
     /// # Errors
-    /// As [`launch`](Self::launch).
+    /// As for [`launch`](Self::launch).
     pub fn observe(
         &self,
         options: Options,
@@ -237,14 +250,14 @@ impl Machine {
         self.module.observe(&self.memory, options, kernel, config, parameters, observer)
     }
 
-    /// Runs the rest of an observed launch from a snapshot of it, to which global memory returns. The launch must be
-    /// the same. Races are not looked for; apart from that the rest is executed as it was before.
+    /// Runs the rest of an observed launch from a snapshot, after restoring global memory from it.
+    /// The launch must be the same. Races are not checked; otherwise the rest executes as before.
     ///
     /// # Errors
-    /// As [`launch`](Self::launch).
+    /// As for [`launch`](Self::launch).
     ///
     /// # Panics
-    /// If the snapshot is of another kernel or configuration.
+    /// If the snapshot belongs to another kernel or configuration.
     pub fn resume(
         &self,
         options: Options,
@@ -257,7 +270,7 @@ impl Machine {
         self.module.resume(&self.memory, options, kernel, config, parameters, snapshot, observer)
     }
 
-    /// A kernel's instructions; None if there is no such kernel.
+    /// A kernel's instructions. `None` if there is no such kernel.
     pub fn code(&self, kernel: &str) -> Option<Code<'_>> {
         self.module.code(kernel)
     }

@@ -1,11 +1,12 @@
-//! Notes: what is no fault of a launch, and an author should know.
+//! Notes: findings that are not faults of a launch but that an author should know.
 
 use std::collections::BTreeMap;
 
 use super::fault::Fault;
 use crate::program::Place;
 
-/// The notes of a launch, what stricter options would call a fault, in the order of the PTX: by instruction, other instruction and kind.
+/// The notes of a launch, which stricter options would report as faults. In the order of the PTX:
+/// by instruction, other instruction and kind.
 pub(super) type Notes = BTreeMap<(usize, usize, &'static str), Fault>;
 
 /// Adds notes of the same launch.
@@ -16,7 +17,8 @@ pub(super) fn add(notes: &mut Notes, others: Notes) {
     }
 }
 
-/// The notes of a report: those of the same source lines are one, and so are those of the same two lines of a race in either order.
+/// The notes of a report. Merges notes at the same source lines, and notes of races between the
+/// same two lines in either order.
 pub(super) fn by_line(notes: Notes) -> Vec<Fault> {
     let line = |place: &Place| match &place.source {
         Some(source) => (source.file.clone(), source.line),

@@ -1,4 +1,4 @@
-//! The context of a block shows its observer stops, faults and accesses.
+//! Shows stops, faults and accesses of a block to its observer.
 
 use super::block_state::Block;
 use super::context::Context;
@@ -20,7 +20,7 @@ impl Context<'_> {
         self.stopped_before.is_some()
     }
 
-    /// Shows the observer the block before an instruction at which it stops.
+    /// Shows the observer the block before the instruction where it stops.
     #[cold]
     pub(super) fn observe_stop(&mut self, step: Step, block: &Block) {
         let Some(Observing(observer)) = self.observer.take() else { return };
@@ -29,7 +29,7 @@ impl Context<'_> {
         self.observer = Some(Observing(observer));
     }
 
-    /// Shows the observer the block in which a fault has happened.
+    /// Shows the observer the block that caused a fault.
     #[cold]
     pub(super) fn observe_fault(&mut self, fault: &Fault, block: &Block) {
         let Some(Observing(observer)) = self.observer.take() else { return };
@@ -37,7 +37,7 @@ impl Context<'_> {
         self.observer = Some(Observing(observer));
     }
 
-    /// Tells the observer, if there is one, of a lane's access.
+    /// Reports a lane's access to the observer, if there is one.
     #[cold]
     pub(super) fn observe_access(
         &mut self,

@@ -1,4 +1,4 @@
-//! Observation of a launch, instruction by instruction: what debuggers are built on.
+//! Observation of a launch, instruction by instruction: the basis for debuggers.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -18,17 +18,18 @@ use crate::syntax::Space;
 
 /// Watches a launch; see [`Machine::observe`](super::Machine::observe).
 pub trait Observer {
-    /// Whether [`stop`](Self::stop) is called before this instruction. Called once for each that a warp issues, in the
-    /// order in which the interpreter executes them, which is the same in each run of a launch.
+    /// Whether to call [`stop`](Self::stop) before this instruction. Called once for each
+    /// instruction that a warp issues, in execution order, which is the same in each run of a
+    /// launch.
     fn stops_before(&mut self, step: Step) -> bool;
 
     /// Looks at the block whose warp is about to issue an instruction. `Break` abandons the launch.
     fn stop(&mut self, step: Step, block: &StoppedBlock<'_>) -> ControlFlow<()>;
 
-    /// Looks at the block whose thread has caused a fault, which ends the launch.
+    /// Looks at the block with the thread that caused a fault, which ends the launch.
     fn fault(&mut self, fault: &Fault, block: &StoppedBlock<'_>);
 
-    /// Called for each access of a lane to memory that threads share, before the value is written.
+    /// Called for each access of a lane to global or shared memory, before the value is written.
     fn access(&mut self, access: ObservedAccess);
 }
 
@@ -43,7 +44,7 @@ pub struct Step {
     pub pc: usize,
     /// The lanes that execute it: bit i is lane i.
     pub lanes: u32,
-    /// The lanes that are at it: those that execute it, and those for which its guard is false.
+    /// The lanes at the instruction: the ones that execute it, and the ones with a false guard.
     pub path: u32,
 }
 
@@ -52,11 +53,11 @@ pub struct Step {
 pub struct ObservedAccess {
     /// The instruction, with the accessing lane alone in `lanes` and `path`.
     pub step: Step,
-    /// What the lane does.
+    /// Kind of access.
     pub access: Access,
     /// Global or shared.
     pub space: Space,
-    /// Number of the block whose shared memory it is; that of the step for global memory.
+    /// Number of the block that owns the shared memory. For global memory, the step's block.
     pub owner: u32,
     /// Address within the state space.
     pub address: u64,
@@ -64,7 +65,7 @@ pub struct ObservedAccess {
     pub bytes: usize,
 }
 
-/// The observer of a launch, in its context.
+/// The observer of a launch, as held by its context.
 pub(super) struct Observing<'a>(pub(super) &'a mut (dyn Observer + 'a));
 
 impl fmt::Debug for Observing<'_> {
@@ -80,7 +81,7 @@ pub struct StoppedBlock<'a> {
     pub(super) state: &'a BlockState,
     pub(super) block: &'a Block,
     pub(super) residents: &'a Residents,
-    /// Instructions of the time slice that the running path has executed.
+    /// Number of instructions of the time slice that the running path has executed.
     pub(super) slice_used: u32,
     pub(super) is_at_fault: bool,
 }
@@ -107,7 +108,7 @@ impl<'a> StoppedBlock<'a> {
         self.block.warps().iter().map(move |warp| StoppedWarp { kernel, warp })
     }
 
-    /// Its shared variables, and last its dynamic shared memory, if it has any.
+    /// Its shared variables, followed by its dynamic shared memory, if any.
     pub fn shared(&self) -> impl Iterator<Item = MemoryRange<'a>> {
         let variables = ranges(&self.launch.kernel.shared, &self.state.shared);
         let dynamic =
@@ -141,24 +142,25 @@ pub struct MemoryRange<'a> {
     /// Its name and its address range.
     pub extent: &'a Extent,
     region: &'a Region,
-    /// Where its bytes begin in the region.
+    /// Start of its bytes in the region.
     offset: usize,
 }
 
 impl MemoryRange<'_> {
-    /// Copies the bytes from `offset` on, initialised or not; None if they are not all in the range.
+    /// Copies the bytes starting at `offset`, initialized or not. `None` if they are not all in the
+    /// range.
     pub fn read(&self, offset: usize, destination: &mut [u8]) -> Option<()> {
         let start = self.start(offset, destination.len())?;
         self.region.read(start, destination);
         Some(())
     }
 
-    /// Whether `bytes` bytes from `offset` on are all in the range and have been written.
+    /// Whether `bytes` bytes starting at `offset` are all in the range and have been written.
     pub fn is_written(&self, offset: usize, bytes: usize) -> bool {
         self.start(offset, bytes).is_some_and(|start| self.region.is_initialised(start, bytes))
     }
 
-    /// Where the bytes begin in the region.
+    /// Start of the bytes in the region.
     fn start(&self, offset: usize, bytes: usize) -> Option<usize> {
         let end = offset.checked_add(bytes)?;
         (end as u64 <= self.extent.bytes).then_some(self.offset + offset)
@@ -172,18 +174,18 @@ pub struct StoppedWarp<'a> {
     warp: &'a Warp,
 }
 
-/// Lanes of a warp that are at one instruction.
+/// Lanes of a warp at the same instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpPath {
-    /// Index of the instruction that they execute next.
+    /// Index of the instruction to execute next.
     pub pc: usize,
     /// The lanes: bit i is lane i.
     pub lanes: u32,
-    /// What they wait for; None if they can go on.
+    /// The event that they wait for. `None` if they can continue.
     pub waits: Option<Waits>,
 }
 
-/// What lanes wait for.
+/// An event that lanes wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waits {
     /// The block's barrier of this number.
@@ -210,7 +212,7 @@ impl<'a> StoppedWarp<'a> {
         self.warp.exited
     }
 
-    /// The paths of its lanes. Lanes of none have exited or wait where the paths reconverge.
+    /// The paths of its lanes. Lanes on no path have exited or wait at a reconvergence point.
     pub fn paths(&self) -> impl Iterator<Item = WarpPath> {
         self.warp.divergence.paths.iter().map(|path| WarpPath {
             pc: path.pc,
@@ -224,8 +226,8 @@ impl<'a> StoppedWarp<'a> {
         })
     }
 
-    /// The bits of a register in each lane; those of a predicate are 0 or 1. None if the kernel has no such register.
-    /// Of a register that several called functions declare, the first.
+    /// The bits of a register in each lane, 0 or 1 for a predicate. `None` if the kernel has no
+    /// such register. If several called functions declare it, returns the first one.
     pub fn register(&self, name: &str) -> Option<Lanes> {
         let named = self.kernel.register_names.iter().find(|named| named.name == name)?;
         Some(match named.bits {
@@ -270,12 +272,14 @@ impl<'a> Code<'a> {
         self.program.place(self.kernel, pc)
     }
 
-    /// Names of the registers and their sizes in bits, in the order of their declaration; 1 for predicates.
+    /// Names of the registers and their sizes in bits, in declaration order. The size of a
+    /// predicate is 1.
     pub fn registers(&self) -> impl Iterator<Item = (&'a str, usize)> + use<'a> {
         self.kernel.register_names.iter().map(|named| (named.name.as_str(), named.bits))
     }
 
-    /// The static variables in shared memory by their symbols, each with the instruction that first names it.
+    /// The static variables in shared memory by their symbols, each with the first instruction that
+    /// names it.
     pub fn shared(&self) -> impl Iterator<Item = (&'a Extent, Option<Place>)> {
         let code = *self;
         code.kernel.shared.iter().map(move |variable| {
@@ -287,7 +291,8 @@ impl<'a> Code<'a> {
         })
     }
 
-    /// The name in messages of a variable in shared memory: its symbol, or `shared0`, `shared1`, … if the symbol is generated.
+    /// A shared variable's name in messages: its symbol, or `shared0`, `shared1`, … if the symbol
+    /// is generated.
     pub fn shared_name(&self, variable: &Extent) -> String {
         self.kernel.shared_name(variable).unwrap_or_else(|| variable.name.to_string())
     }

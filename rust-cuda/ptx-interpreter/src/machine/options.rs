@@ -6,19 +6,19 @@ use std::str::FromStr;
 use cuda_launch::{Schedule, Search};
 use thiserror::Error;
 
-/// What a load of memory that nothing has written is.
+/// How to treat a load of memory that was never written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uninitialised {
-    /// Nothing: it has an unspecified value.
+    /// Ignored: the load has an unspecified value.
     Off,
-    /// A note, if the value is only copied or not used. It is a fault where the value matters: in a branch, in an address, in an atomic
-    /// operation, or in a result that is stored to global memory.
+    /// A note, if the value is only copied or not used. A fault if the value matters: in a branch,
+    /// in an address, in an atomic operation, or in a result that is stored to global memory.
     Note,
     /// A fault.
     Error,
 }
 
-/// A text that is no name of an [`Uninitialised`].
+/// A text that is not the name of an [`Uninitialised`].
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0:?} is not off, note or error")]
 pub struct UninitialisedError(String);
@@ -51,47 +51,64 @@ impl fmt::Display for Uninitialised {
 pub struct Options {
     /// Whether to check for races in global and shared memory. Blocks then run one after the other on one host thread.
     pub check_races: bool,
-    /// Whether unordered writes of the same value to the same bytes are a fault. Some compilers emit them for lanes
-    /// that hold copies of one result. If false, [`LaunchReport::notes`](crate::LaunchReport::notes) lists them.
+    /// Whether unordered writes of the same value to the same bytes are faults. Some compilers emit
+    /// them for lanes that hold copies of one result. If false,
+    /// [`LaunchReport::notes`](crate::LaunchReport::notes) lists them.
     pub same_value_races_are_faults: bool,
-    /// Whether a kernel has to follow rules that GPUs do not enforce: every thread of a block reaches the same instruction of a barrier,
-    /// also if others have exited the kernel; lanes of a shuffle are less than a warp apart; a fence is behind the atomic operation by
-    /// which a thread counts those that have written. If false, a barrier does not wait for threads that have exited, as on GPUs since
-    /// sm_70, and the report's notes list what CUDA C or PTX asks of an author.
+    /// Whether a kernel must follow rules that GPUs do not enforce:
+    /// - every thread of a block reaches the same barrier instruction, even if others have exited
+    ///   the kernel;
+    /// - the distance of a shuffle is less than a warp;
+    /// - a fence follows the atomic operation by which a thread counts finished writers.
+    ///
+    /// If false, a barrier does not wait for exited threads, as on GPUs since sm_70. The report's
+    /// notes then list what CUDA C or PTX requires of an author.
     pub strict: bool,
-    /// What a load is of shared or global memory that nothing has written. Padding in local memory may always be copied.
+    /// How to treat a load of shared or global memory that was never written. Copying padding in
+    /// local memory is always allowed.
     pub uninitialised: Uninitialised,
-    /// Whether volatile accesses count as plain ones in the check of races, as in the memory models of C++ and Rust. If false, they
-    /// may poll, and only volatile stores that race with each other or with plain accesses are faults.
+    /// Whether volatile accesses count as plain ones in the race check, as in the memory models of
+    /// C++ and Rust. If false, they may poll, and only volatile stores that race with each other or
+    /// with plain accesses are faults.
     pub volatile_is_plain: bool,
-    /// Maximum number of instructions that the warps of a block may issue; beyond it the kernel counts as endless.
+    /// Maximum number of instructions that the warps of a block may issue. Beyond it the kernel
+    /// counts as endless.
     pub block_instructions: u64,
-    /// Maximum number of instructions that the warps of a block may issue without progress: a store to global or shared memory, a
-    /// barrier that the block passes, or its end. Beyond it the kernel counts as endless. A wait that finds an mbarrier's phase incomplete counts as 2¹⁴.
+    /// Maximum number of instructions that the warps of a block may issue without progress, beyond
+    /// which the kernel counts as endless. Progress is a store to global or shared memory, a passed
+    /// barrier, or the end of the block. A wait that finds an mbarrier's phase incomplete counts as
+    /// 2¹⁴ instructions.
     pub instructions_without_progress: u64,
-    /// Whether the warps of an observed block take turns: each executes a source line, or an instruction where the PTX names no lines,
-    /// and then the next warp does. Otherwise, and in a launch without an observer, a warp runs until it waits or its time slice
-    /// expires.
+    /// Whether the warps of an observed block alternate line by line. Each executes one source
+    /// line, or one instruction if the PTX names no lines, and then the next warp runs. Otherwise,
+    /// and in a launch without an observer, a warp runs until it waits or its time slice expires.
     pub interleaved: bool,
-    /// Whether each thread of a warp runs alone from the start until it waits, as GPUs since sm_70 may do. Otherwise the threads of a
-    /// warp execute each instruction together until they diverge.
+    /// Whether each thread of a warp runs alone from the start until it waits, as GPUs since sm_70
+    /// may do. Otherwise the threads of a warp execute each instruction together until they
+    /// diverge.
     pub separate_lanes: bool,
-    /// Maximum number of source lines whose first fault is reported. With more than one, a launch goes on after a race and after an
-    /// access that is an error: a read has an unspecified value, of which nothing else is reported, and a write does nothing.
+    /// Maximum number of source lines for which the first fault is reported. If it is greater than
+    /// one, a launch continues after a race and after an access error. A bad read returns an
+    /// unspecified value and suppresses later reports about that value; a bad write does nothing.
     pub max_faults: usize,
-    /// Whether a launch goes on after any fault: as with several `max_faults`, after which others are not reported, and a fault of another
-    /// kind ends its block, or the cluster. A fault of a cooperative launch ends it, as other blocks may wait for the one at fault, and so
-    /// does a block that does not end. The launch fails nevertheless, and memory is as after the default order.
+    /// Whether a launch continues after any fault, like with several `max_faults`. Beyond that
+    /// number, further faults are not reported. A fault of another kind ends its block or cluster.
+    /// In a cooperative launch it ends the launch, because other blocks may wait for the block at
+    /// fault. A block that does not end also ends the launch. The launch fails nevertheless, and
+    /// memory is as after the default schedule.
     pub keep_going: bool,
-    /// The order in which blocks and warps run on one host thread, if it is not the default. `interleaved` then has no effect.
+    /// The schedule of blocks and warps on one host thread, if it is not the default. Then
+    /// `interleaved` has no effect.
     pub schedule: Schedule,
-    /// In which other orders a launch runs after the default one, to look for faults. No search if `schedule` is another.
+    /// Which other schedules to run after the default one, to look for faults. No search if
+    /// `schedule` is not the default.
     pub search: Search,
 }
 
 impl Default for Options {
-    /// All checks, except that same-value races are no faults and volatile accesses may poll; 2³¹ instructions per block, which take some minutes, and 2³⁰ without
-    /// progress, which take about one.
+    /// All checks, except that same-value races are not faults and volatile accesses may poll. 2³¹
+    /// instructions per block, which take a few minutes, and 2³⁰ without progress, which take about
+    /// a minute.
     fn default() -> Self {
         Self {
             check_races: true,

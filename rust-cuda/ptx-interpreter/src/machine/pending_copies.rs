@@ -12,7 +12,7 @@ pub(super) struct PendingCopies {
     committed: [u32; LANES],
 }
 
-/// The most bytes that are copied at once. The size of a bulk copy is a multiple of them.
+/// Maximum number of bytes copied at once. The size of a bulk copy is a multiple of it.
 pub(super) const PIECE: usize = 16;
 
 /// Up to 16 bytes that a copy writes.
@@ -20,12 +20,12 @@ pub(super) const PIECE: usize = 16;
 pub(super) struct Piece {
     data: [u8; PIECE],
     pub(super) bytes: usize,
-    /// The bytes that nothing has written: bit i is byte i.
+    /// The unwritten bytes: bit i is byte i.
     pub(super) unwritten: u16,
 }
 
 impl Piece {
-    /// The piece with these bytes. Bits of `unwritten` beyond them mean nothing.
+    /// The piece with these bytes. Higher bits of `unwritten` are ignored.
     pub(super) fn new(bytes: &[u8], unwritten: u16) -> Self {
         let mut data = [0; PIECE];
         data[..bytes.len()].copy_from_slice(bytes);
@@ -45,12 +45,13 @@ pub(super) struct PendingCopy {
     group: u32,
     pub(super) target: LaneAddress,
     pub(super) written: Piece,
-    /// Where it reads, and the number of bytes.
+    /// Source address and number of bytes.
     source: Option<(LaneAddress, usize)>,
 }
 
 impl PendingCopy {
-    /// What it accesses while it is in flight: where, the number of bytes, and what it writes.
+    /// The accesses of the copy while it is in flight: address, number of bytes, and the bytes it
+    /// writes.
     pub(super) fn accesses(&self) -> [(LaneAddress, usize, Option<&[u8]>); 2] {
         let (source, bytes) = self.source.unwrap_or((self.target, 0));
         [(self.target, self.written.bytes, Some(self.written.data())), (source, bytes, None)]
@@ -68,7 +69,8 @@ impl PendingCopies {
         self.committed = [0; LANES];
     }
 
-    /// Begins a copy that writes to a target, and reads so many bytes at a source until it ends.
+    /// Begins a copy that writes to a target, and reads this many bytes from a source until it
+    /// ends.
     pub(super) fn begin(
         &mut self,
         lane: usize,
@@ -81,7 +83,7 @@ impl PendingCopies {
         copy
     }
 
-    /// Begins what a copy only reads.
+    /// Begins tracking a read by a copy, without its write.
     pub(super) fn begin_read(&mut self, lane: usize, source: LaneAddress, bytes: usize) -> PendingCopy {
         self.begin(lane, source, Piece::new(&[], 0), Some((source, bytes)))
     }
@@ -95,8 +97,8 @@ impl PendingCopies {
         self.copies.extract_if(.., |copy| lanes >> copy.lane & 1 == 1).collect()
     }
 
-    /// Removes and returns the copies that must complete so that only the last `groups` groups are in flight; all of
-    /// them if None.
+    /// Removes and returns the copies that must complete before only the last `groups` groups are
+    /// in flight. `None` selects all copies.
     pub(super) fn finish(&mut self, groups: Option<u32>, active: u32) -> Vec<PendingCopy> {
         let committed = self.committed;
         let is_due = |copy: &mut PendingCopy| {

@@ -1,4 +1,4 @@
-//! `vprintf` and `__assertfail`, which the driver of a GPU provides to kernels.
+//! `vprintf` and `__assertfail`, which a GPU's driver provides to kernels.
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
@@ -33,7 +33,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The failure of the first lane.
+    /// The failed assertion of the first lane.
     pub(super) fn failed_assertion(
         &self,
         assertion: &FailAssertion,
@@ -59,7 +59,7 @@ impl Warp {
         }
     }
 
-    /// The parameter of a call, from local memory.
+    /// A parameter of a call, from local memory.
     pub(super) fn parameter(
         &self,
         lane: usize,
@@ -82,7 +82,7 @@ impl Warp {
         Ok(context.region(memory, self).load(offset, bytes))
     }
 
-    /// The text at a generic address, up to its zero or to [`MAX_TEXT_BYTES`].
+    /// The text at a generic address, up to its terminating zero or to [`MAX_TEXT_BYTES`].
     fn text(&self, lane: usize, address: u64, context: &mut Context<'_>) -> Result<String, AccessError> {
         let mut bytes = Vec::new();
         while bytes.len() < MAX_TEXT_BYTES {
@@ -94,8 +94,8 @@ impl Warp {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// A text by C's `printf`, and the number of its arguments, which are at `next` on, each at a multiple of its size. A
-    /// directive that is none of C's stays as it is.
+    /// A text formatted like C's `printf`, and the number of its arguments. They start at `next`,
+    /// each at a multiple of its size. A directive that C does not define stays unchanged.
     fn formatted(
         &self,
         lane: usize,

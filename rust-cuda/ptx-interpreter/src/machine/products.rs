@@ -1,4 +1,4 @@
-//! The matrix products of a warpgroup that have not been waited for.
+//! A warpgroup's matrix products that have not been waited for.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use super::pending_copies::PendingCopies;
 use crate::program::Place;
 use crate::program::instruction::Register;
 
-/// What is wrong with a product of a warpgroup.
+/// Incorrect use of a warpgroup's matrix product.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum WgmmaError {
     /// D is used before the product has been waited for.
@@ -26,19 +26,19 @@ pub enum WgmmaError {
     /// The lanes of a warp have different descriptors.
     #[error("the lanes of a warp pass different descriptors of a matrix: {first:#x} and {other:#x}")]
     DifferentDescriptors {
-        /// The lowest lane's.
+        /// The lowest lane's descriptor.
         first: u64,
-        /// A different one.
+        /// A different descriptor.
         other: u64,
     },
 }
 
-/// The products of a warp that have not been waited for.
+/// A warp's matrix products that have not been waited for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Products {
-    /// What they read in shared memory.
+    /// Their reads of shared memory.
     pub(super) reads: PendingCopies,
-    /// The registers that they write, with the number of their group and the instruction.
+    /// The registers that they write, with the group number and the instruction.
     pub(super) results: Vec<(Register, u32, usize)>,
     /// Number of groups that the warp has committed.
     pub(super) committed: u32,
@@ -51,7 +51,7 @@ impl Products {
         self.committed = 0;
     }
 
-    /// Whether registers may not be used.
+    /// Whether there are registers that must not be used yet.
     #[inline]
     pub(super) fn has_results(&self) -> bool {
         !self.results.is_empty()

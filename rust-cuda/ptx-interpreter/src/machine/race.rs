@@ -1,4 +1,4 @@
-//! The race checker of a launch: the detector, and what it has found.
+//! The race checker of a launch: the detector and its findings.
 
 use super::launch::Launch;
 use crate::memory::Region;
@@ -8,7 +8,7 @@ use crate::memory::races::{RaceDetector, Watched};
 #[derive(Debug)]
 pub(super) struct RaceChecker {
     pub(super) detector: RaceDetector,
-    /// By the index of an allocation; None if it has not been accessed so far.
+    /// Indexed by allocation. `None` if it has not been accessed yet.
     pub(super) global: Vec<Option<Watched>>,
 }
 
@@ -26,7 +26,7 @@ impl RaceChecker {
         [self.detector.watch(shared.bytes()), self.detector.watch(dynamic.bytes())]
     }
 
-    /// Ends block `number`, whose shared memory is `watched`.
+    /// Ends block `number`; `watched` are the handles of its shared memory.
     pub(super) fn end_block(&mut self, number: u32, watched: Option<[Watched; 2]>) {
         for watched in watched.into_iter().flatten() {
             self.detector.forget(watched);

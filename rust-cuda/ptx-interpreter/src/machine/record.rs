@@ -1,4 +1,4 @@
-//! Race checks: feeds a launch's accesses to the race detector and reports the races.
+//! Race checks: passes a launch's accesses to the race detector and reports the races.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::memory::races::{
 use crate::program::instruction::{Action, MemoryOrdering};
 
 impl Context<'_> {
-    /// The warp's current phase, for the race detector.
+    /// The warp's current phase in the race detector.
     pub(super) fn phase(&self, warp: &Warp) -> Phase {
         Phase {
             block: self.state.number,
@@ -27,17 +27,17 @@ impl Context<'_> {
         }
     }
 
-    /// A thread of the warp, for the race detector.
+    /// A thread of the warp in the race detector.
     pub(super) fn thread(&self, warp: &Warp, lane: usize) -> Thread {
         Thread { phase: self.phase(warp), lane: lane as u32 }
     }
 
-    /// The threads of these lanes, for the race detector: the whole warp's if no others are left.
+    /// These lanes' threads in the race detector. If no other lanes are live, the whole warp.
     pub(super) fn threads(&self, warp: &Warp, lanes: u32) -> Threads {
         Threads { phase: self.phase(warp), lanes: if lanes == warp.live() { ALL } else { lanes } }
     }
 
-    /// The active lanes of a warp execute a fence.
+    /// Registers a fence by the active lanes of a warp.
     pub(super) fn fence(&mut self, fence: Fence, warp: &Warp, active: u32) {
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
         let phase = self.phase(warp);
@@ -48,7 +48,8 @@ impl Context<'_> {
         }
     }
 
-    /// The race detector's handle of a memory; None without a detector, and for memory that a thread alone has or that is only read.
+    /// The race detector's handle of a memory. `None` without a detector, and for memory that is
+    /// private to a thread or read-only.
     #[inline]
     pub(super) fn watched(&mut self, memory: Memory, warp: &Warp) -> Option<Watched> {
         let races = self.races.as_mut()?;
@@ -70,7 +71,7 @@ impl Context<'_> {
         }
     }
 
-    /// Registers that an asynchronous copy has begun, by an instruction, or that it has ended.
+    /// Registers the beginning of an asynchronous copy by an instruction, or its end.
     pub(super) fn note_flight(&mut self, warp: &Warp, copy: &PendingCopy, begun_by: Option<usize>) {
         let thread = self.thread(warp, copy.lane);
         for ((memory, offset), bytes, data) in copy.accesses() {
@@ -84,8 +85,8 @@ impl Context<'_> {
         }
     }
 
-    /// Records the accesses of lanes in the race detector as far as it takes them together, and returns the lanes whose accesses are still
-    /// to be recorded.
+    /// Records the lanes' accesses in the race detector, as far as it accepts them together.
+    /// Returns the lanes that remain to be recorded.
     #[inline]
     pub(super) fn record_warp(
         &mut self,
@@ -115,8 +116,9 @@ impl Context<'_> {
         races.detector.record_warp(access, active, |lane| resolved.at(lane as usize).1, silence)
     }
 
-    /// Records a lane's access in the race detector. `copied` is what an asynchronous copy writes; None for another access. `same_value`
-    /// says whether the access leaves a range of bytes of its region unchanged, as for
+    /// Records a lane's access in the race detector. `copied` holds the bytes written by an
+    /// asynchronous copy; `None` for any other access. `same_value` tells whether the access leaves
+    /// a range of bytes of its region unchanged, as in
     /// [`RaceDetector::record_value`](crate::memory::races::RaceDetector::record_value).
     ///
     /// # Errors
@@ -155,7 +157,7 @@ impl Context<'_> {
         }
     }
 
-    /// Registers what a strong access of a lane acquires and releases.
+    /// Registers the acquire and release effects of a lane's strong access.
     fn record_synchronisation(&mut self, warp: &Warp, recorded: LaneAccess, request: Request<'_>) {
         let Some(races) = &mut self.races else { return };
         let LaneAccess { location, kind, thread, .. } = recorded;
@@ -176,7 +178,7 @@ impl Context<'_> {
     /// Reports a race of a lane's access of this kind.
     ///
     /// # Errors
-    /// The race, if it is a fault with which the launch ends.
+    /// The race, if it is a fault that ends the launch.
     #[cold]
     fn race(
         &mut self,
@@ -208,7 +210,7 @@ impl Context<'_> {
         self.add_race(warp, lane, pc, race)
     }
 
-    /// Adds a race to the faults, which the accesses make nevertheless.
+    /// Adds a race to the faults. The accesses still happen.
     ///
     /// # Errors
     /// The race, if the launch ends with it.
@@ -221,7 +223,7 @@ impl Context<'_> {
         self.add_fault(fault).map_err(|fault| Failure::at(lane, fault.kind))
     }
 
-    /// Notes a race of writes of the same value, or of one with a read.
+    /// Records a race of writes of the same value, or of a write with a read of that value.
     ///
     /// # Errors
     /// The race, if the launch's options make it a fault.
@@ -271,7 +273,8 @@ fn kind_of(access: Access, ordering: MemoryOrdering, volatile_is_plain: bool) ->
     }
 }
 
-/// Why an access of this kind and an earlier one race although both synchronise threads, or although one happens before the other.
+/// The reason why an access of this kind and an earlier one race although both synchronize threads,
+/// or although one happens before the other.
 fn reason_of(kind: AccessKind, conflict: &Conflict) -> Option<RaceReason> {
     match (conflict.why, kind, conflict.kind) {
         (Why::InFlight, ..) => Some(RaceReason::InFlight),
@@ -283,8 +286,8 @@ fn reason_of(kind: AccessKind, conflict: &Conflict) -> Option<RaceReason> {
     }
 }
 
-/// Whether values that lanes store, each at the address after the one of the lane before, are what memory has: None if some are, and some
-/// are not. Those of less than a word are compared byte by byte, others word by word.
+/// Whether consecutive values stored by lanes equal the values in memory. `None` if only some are
+/// equal. Values of less than a word are compared byte by byte, others word by word.
 fn silence(region: &Region, offset: usize, element: usize, values: impl Iterator<Item = u64>) -> Option<bool> {
     let unit = if element.is_multiple_of(4) { 4 } else { 1 };
     let is_silent = |(offset, value): (usize, u64)| {

@@ -1,4 +1,4 @@
-//! How a launch goes on after a fault, so that the faults of other lines are found too.
+//! Recovery from a fault: lets a launch continue, to find the faults of other lines too.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use crate::program::image::ImageAccess;
 use crate::program::instruction::{Action, DecodedInstruction};
 
 impl Warp {
-    /// Executes an instruction for the lanes that have no fault. The results of a read by the others have an unspecified value, of
-    /// which no other fault is reported. Returns how the path continues, or the last failure if no lane is left.
+    /// Executes an instruction for the lanes without a fault. For the other lanes, the results of a
+    /// read are unspecified and are not reported again. Returns how the path continues, or the last
+    /// failure if no lane is left.
     ///
     /// # Errors
     /// A fault with which the launch ends.
@@ -31,7 +32,7 @@ impl Warp {
             let (place, of_lane) = failure.origin.unwrap_or((pc, lane));
             self.report(pc, active, &failure, context)?;
             match &instruction.action {
-                // A value that a fault has made unspecified is stored.
+                // A value that a fault made unspecified is stored.
                 Action::Store(store) if failure.origin.is_some() && !self.is_unspecified(store.address.base, lane) => {
                     store.sources.iter().for_each(|source| self.specify(Held::Register(*source), lane));
                 }
@@ -41,7 +42,8 @@ impl Warp {
                 {
                     store.registers.iter().flatten().for_each(|source| self.specify(Held::Register(*source), lane));
                 }
-                // Or is compared, or names lanes: all lanes go on, as others may wait for them.
+                // Or it is compared, or it selects lanes. All lanes continue because others may
+                // wait for them.
                 action if failure.origin.is_some() && !action.accesses_memory() => {
                     let mut sources = Vec::new();
                     action.visit_sources(&mut |register| sources.push(Held::Register(register)));
@@ -68,7 +70,7 @@ impl Warp {
         }
     }
 
-    /// Notes a failure of an instruction.
+    /// Records the failure of an instruction.
     ///
     /// # Errors
     /// The fault, if the launch ends with it.

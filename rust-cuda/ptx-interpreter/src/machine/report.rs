@@ -26,9 +26,11 @@ pub struct LaunchReport {
     pub threads: u64,
     /// One entry per instruction of the kernel, in the order of the PTX.
     pub instructions: Vec<InstructionReport>,
-    /// Number of orders in which the launch ran: more than one by [`Options::search`](crate::Options::search).
+    /// Number of schedules under which the launch ran. With
+    /// [`Options::search`](crate::Options::search) it may exceed one.
     pub orders: u32,
-    /// What stricter [`Options`](crate::Options) would call a fault, in the order of the PTX.
+    /// Findings that stricter [`Options`](crate::Options) would report as faults, in the order of
+    /// the PTX.
     pub notes: Vec<Fault>,
 }
 
@@ -37,13 +39,13 @@ pub struct LaunchReport {
 pub struct InstructionReport {
     /// Location of the instruction.
     pub place: Place,
-    /// The kind of work that it does.
+    /// The kind of work that the instruction does.
     pub class: Class,
     /// The memory that it accesses, if any.
     pub space: Option<AccessedSpace>,
-    /// Whether it reads, writes or updates memory atomically; None if it does not access memory.
+    /// Whether it reads, writes or updates memory atomically. `None` if it does not access memory.
     pub direction: Option<super::Access>,
-    /// How its results relate to those of a GPU.
+    /// How its results compare to a GPU's.
     pub fidelity: Fidelity,
     /// Its counts.
     pub counts: InstructionCounts,
@@ -62,7 +64,7 @@ pub enum AccessedSpace {
     Const,
     /// The kernel's parameters.
     Param,
-    /// Generic addresses: the address decides the memory.
+    /// Generic addresses: the address determines the memory.
     Generic,
 }
 
@@ -110,7 +112,7 @@ impl LaunchReport {
         self.instructions.iter().map(|instruction| instruction.counts.issued).sum()
     }
 
-    /// Thread instructions by class; only classes that occur.
+    /// Thread instructions by class. Only classes that occur.
     pub fn by_class(&self) -> BTreeMap<Class, u64> {
         let mut classes = BTreeMap::new();
         for instruction in self.instructions.iter().filter(|instruction| instruction.counts.lanes > 0) {
@@ -131,7 +133,8 @@ impl LaunchReport {
             totals.min_transactions += counts.min_transactions;
         }
         if (space, direction) == (AccessedSpace::Global, super::Access::Read) {
-            // Asynchronous copies are listed under shared memory, which they write. Their reads are added here.
+            // Asynchronous copies are listed under shared memory, which they write. This adds their
+            // reads.
             for InstructionReport { counts, .. } in
                 self.instructions.iter().filter(|report| report.counts.source_requests > 0)
             {
@@ -144,7 +147,7 @@ impl LaunchReport {
         totals
     }
 
-    /// Number of branches that warps issued, and of those at which their lanes diverged.
+    /// Number of branches issued by warps, and number of branches at which their lanes diverged.
     pub fn branches(&self) -> (u64, u64) {
         let branches = self.instructions.iter().filter(|report| report.class == Class::Control);
         branches.fold((0, 0), |(issued, divergent), report| {
@@ -170,7 +173,7 @@ fn accessed(action: &Action) -> (Option<AccessedSpace>, Option<super::Access>) {
             TensorCopyKind::Store => (AccessSpace::Space(Space::Global), super::Access::Write),
             TensorCopyKind::Reduce(_) => (AccessSpace::Space(Space::Global), super::Access::Atomic),
         },
-        // The copy also reads global memory, which the source counts cover.
+        // The copy also reads global memory; the source counts cover that.
         Action::CopyAsync(_) => (AccessSpace::Space(Space::Shared), super::Access::Write),
         _ => return (None, None),
     };

@@ -1,4 +1,4 @@
-//! Resolution of the lanes' addresses to memories and offsets, with the check of each access.
+//! Resolves the lanes' addresses to memories and offsets, and checks each access.
 
 use std::ops::Range;
 
@@ -19,20 +19,21 @@ use crate::program::instruction::{AccessSpace, EffectiveAddress, MemoryOrdering,
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
 
-/// The access of a warp's lanes by an instruction, each at its own address.
+/// A warp's access by an instruction, with one address per lane.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'a> {
     pub(super) pc: usize,
-    /// Size of a lane's access in bytes, all elements of a vector together.
+    /// Size of a lane's access in bytes, including all elements of a vector.
     pub(super) bytes: usize,
     pub(super) access: Access,
     pub(super) ordering: MemoryOrdering,
-    /// The registers that a plain store writes, the first at the lowest address; empty for any other access.
+    /// The registers written by a plain store, the first one to the lowest address. Empty for any
+    /// other access.
     pub(super) stored: &'a [Register],
 }
 
 impl Request<'_> {
-    /// A plain access that stores no registers.
+    /// A plain access that does not store registers.
     pub(super) fn plain(pc: usize, bytes: usize, access: Access) -> Self {
         Self { pc, bytes, access, ordering: MemoryOrdering::default(), stored: &[] }
     }
@@ -42,7 +43,8 @@ impl Request<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct WarpAccess<'a> {
     pub(super) space: Space,
-    /// The other block of the cluster whose shared memory it accesses, by its index there.
+    /// The other block of the cluster that owns the accessed shared memory, by its index in the
+    /// cluster.
     pub(super) block: Option<u32>,
     pub(super) request: Request<'a>,
 }
@@ -61,7 +63,7 @@ impl Warp {
         self.resolve_addresses(request, space, &self.addresses(address), active, context)
     }
 
-    /// Resolves, checks, records and counts the access of each active lane at the lane's address.
+    /// Resolves, checks, records and counts the access of each active lane at its address.
     #[inline]
     pub(super) fn resolve_addresses(
         &self,
@@ -82,7 +84,7 @@ impl Warp {
             self.resolve_in_cluster(access, addresses, active, &mut resolved, context)?;
             return Ok(resolved);
         }
-        // Generic addresses: usually all of one state space.
+        // Generic addresses: usually all in one state space.
         for (space, here) in groups(active, |lane| space_of(addresses[lane])) {
             let within = addresses.map(|address| from_generic(space, address));
             let access = WarpAccess { space, block: None, request };
@@ -95,7 +97,8 @@ impl Warp {
         Ok(resolved)
     }
 
-    /// Resolves an access of shared memory whose addresses may be of other blocks of the cluster.
+    /// Resolves an access to shared memory with addresses that may belong to other blocks of the
+    /// cluster.
     fn resolve_in_cluster(
         &self,
         access: WarpAccess<'_>,
@@ -143,7 +146,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Records each lane's access in the race detector, and tells the observer of it.
+    /// Records each lane's access in the race detector, and reports it to the observer.
     #[inline]
     pub(super) fn record_lanes(
         &self,
@@ -154,12 +157,12 @@ impl Warp {
     ) -> Result<(), Failure> {
         let Request { pc, bytes, access, stored, .. } = request;
         if context.races.is_some() {
-            // An atomic operation's lanes in the order in which it takes them.
+            // An atomic operation's lanes, in the order in which it processes them.
             let reversed = access == Access::Atomic && context.reverses_lanes;
             let recorded_alone = context.record_warp(self, active, resolved, request);
             for lane in lanes_in(recorded_alone, reversed) {
                 let (memory, _) = resolved.at(lane);
-                // The detector orders the lanes' stores by lane; none has reached memory yet.
+                // The detector orders the lanes' stores by lane. None has reached memory yet.
                 let byte_by = |lane: usize, offset: usize| {
                     let index = offset.checked_sub(resolved.at(lane).1).filter(|index| *index < bytes)?;
                     let element = bytes / stored.len();
@@ -235,7 +238,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The addresses of all lanes, if the lanes access one address or consecutive ones and no lane's access is an
+    /// The addresses of all lanes, if the lanes access one address or consecutive ones without an
     /// error.
     #[inline]
     fn resolve_strided(
@@ -249,7 +252,7 @@ impl Warp {
         let aligned = alignment(bytes);
         let stride =
             stride(addresses).filter(|stride| *stride == 0 || *stride == bytes as u64 && aligned == bytes)? as usize;
-        // Each lane has local memory of its own.
+        // Each lane has its own local memory.
         if space == Space::Local {
             return None;
         }
@@ -284,13 +287,14 @@ impl Warp {
     }
 }
 
-/// The alignment of an access of so many bytes: three elements are read of a vector of four.
+/// The alignment of an access of this many bytes. Three elements have the alignment of a vector of
+/// four.
 #[inline]
 fn alignment(bytes: usize) -> usize {
     bytes.next_power_of_two()
 }
 
-/// The memory of another block of the cluster, if `block` is one, in place of the own block's.
+/// Maps a memory to that of block `block` of the cluster, if given.
 fn in_block(memory: Memory, block: Option<u32>) -> Memory {
     match (memory, block) {
         (Memory::Shared, Some(rank)) => Memory::OtherShared { rank, is_dynamic: false },
@@ -299,7 +303,7 @@ fn in_block(memory: Memory, block: Option<u32>) -> Memory {
     }
 }
 
-/// The region that holds a memory's bytes. `residents` has the other blocks of the cluster.
+/// The region that holds a memory's bytes. `residents` holds the other blocks of the cluster.
 #[inline]
 pub(super) fn region<'r>(
     memory: Memory,
@@ -409,7 +413,8 @@ impl Context<'_> {
         AccessError::Uninitialised { address, bytes, first: address + first as u64 - extent.start, place: extent }
     }
 
-    /// The error of a read of uninitialised bytes of a memory that threads share, if there are any among these.
+    /// The error for reading uninitialized bytes of shared or global memory, if any of these bytes
+    /// are.
     #[cold]
     pub(super) fn first_uninitialised(
         &self,
@@ -422,8 +427,8 @@ impl Context<'_> {
         Some(AccessError::Uninitialised { address, bytes, first: address + first as u64 - place.start, place })
     }
 
-    /// The allocation or variable at an offset of a memory that threads share, in which an access is, and the address within the
-    /// state space.
+    /// The allocation or variable that contains an offset of shared or global memory, and the
+    /// address within the state space.
     pub(super) fn extent_at(&self, memory: Memory, offset: usize) -> (Extent, u64) {
         let extent = match memory {
             Memory::Global(index) => &self.launch.view.allocations()[index].extent,

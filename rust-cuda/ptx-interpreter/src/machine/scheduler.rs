@@ -1,4 +1,4 @@
-//! Distribution of a launch's blocks to the workers of an executor.
+//! Distributes a launch's blocks to the workers of an executor.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -16,10 +16,10 @@ use super::residents::Resident;
 use super::snapshot::Snapshot;
 use crate::semantics::LANES;
 
-/// The fault of the lowest-numbered block that has one.
+/// The fault of the lowest-numbered block with a fault.
 #[derive(Debug)]
 struct LowestFault {
-    /// Number of that block; u64::MAX while there is none.
+    /// Number of that block. `u64::MAX` while there is none.
     block: AtomicU64,
     fault: Mutex<Option<Box<Fault>>>,
 }
@@ -44,18 +44,18 @@ impl LowestFault {
     }
 }
 
-/// Instructions of warps that take about as long as it takes to start a thread.
+/// Number of warp instructions that take about as long as starting a thread.
 const SHORT_LAUNCH: u64 = 2000;
 
 impl Launch<'_> {
     /// Runs all blocks.
     ///
     /// # Errors
-    /// The fault of the lowest-numbered block that has one.
+    /// The fault of the lowest-numbered block with a fault.
     pub(super) fn run(&self, executor: &dyn Executor) -> Result<LaunchResults, Box<Fault>> {
         let blocks = self.config.grid.count();
         let lowest = LowestFault::default();
-        // The race detector needs all accesses in one order.
+        // The race detector needs a total order of all accesses.
         let is_ordered = self.options.check_races || !self.options.schedule.is_default();
         let workers = if is_ordered || self.is_short() { 1 } else { executor.workers().max(1) };
         let workers = workers.min((blocks / u64::from(self.config.cluster)) as usize);
@@ -74,7 +74,7 @@ impl Launch<'_> {
         results.finish(lowest.into_result(), self.options.max_faults)
     }
 
-    /// Whether the launch ends before another thread of the host would have started.
+    /// Whether the launch ends before another host thread would have started.
     fn is_short(&self) -> bool {
         let warps = self.config.block.count().div_ceil(LANES as u64);
         let instructions = (self.kernel.instructions.len() as u64).saturating_mul(warps);
@@ -83,8 +83,8 @@ impl Launch<'_> {
             && instructions.saturating_mul(self.config.grid.count()) < SHORT_LAUNCH
     }
 
-    /// Runs all blocks on the calling thread, with an observer, or what is left of them after a snapshot. Returns false
-    /// if the observer has abandoned the launch.
+    /// Runs all blocks on the calling thread under an observer, or the rest of them after a
+    /// snapshot. Returns false if the observer has abandoned the launch.
     ///
     /// # Errors
     /// A thread's fault.
@@ -109,8 +109,9 @@ impl Launch<'_> {
         Ok(!is_abandoned)
     }
 
-    /// Runs a worker's share of the blocks: those in `own` of a cooperative launch, otherwise as many as it can take
-    /// from `next` on. Blocks that are resident before run to their end first, or take turns in place of `own`.
+    /// Runs a worker's share of the blocks. In a cooperative launch these are the blocks in `own`,
+    /// otherwise as many as the worker can take from `next`. Blocks that are already resident first
+    /// run to completion, or take turns instead of `own`.
     fn run_share(
         &self,
         own: impl Iterator<Item = u64>,
@@ -134,8 +135,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Runs blocks to completion, one after the other. Workers take them in ascending order, so that every block below
-    /// a block at fault runs.
+    /// Runs blocks to completion, one after the other. Workers take them in ascending order, so
+    /// every block below a block at fault runs.
     fn run_to_completion(&self, next: &AtomicU64, lowest: &LowestFault, context: &mut Context<'_>) {
         let mut block = match context.residents.list.pop() {
             None => Block::new(self),
@@ -201,10 +202,10 @@ impl Launch<'_> {
         }
     }
 
-    /// Runs the resident cluster, its blocks round-robin.
+    /// Runs the resident cluster, with its blocks round-robin.
     ///
     /// # Errors
-    /// A block's fault, with its index in the cluster.
+    /// A block's fault, with the block's index in the cluster.
     fn run_cluster(&self, context: &mut Context<'_>) -> Result<(), (usize, Box<Fault>)> {
         let size = context.residents.list.len();
         loop {
@@ -235,7 +236,7 @@ impl Launch<'_> {
         }
     }
 
-    /// The threads of the resident cluster.
+    /// Counts the threads of the resident cluster.
     fn cluster_counts(&self, context: &Context<'_>) -> ClusterCounts {
         let residents = &context.residents.list;
         let arrived = residents.iter().map(|resident| resident.state.cluster_arrived as usize).sum();
@@ -243,7 +244,8 @@ impl Launch<'_> {
         ClusterCounts { arrived, threads: residents.len() * self.config.block.count() as usize, exited }
     }
 
-    /// Whether threads have arrived at the resident cluster's barrier, and no other thread holds it up.
+    /// Whether threads have arrived at the resident cluster's barrier and no other thread holds it
+    /// up.
     pub(super) fn all_arrived_at_cluster(&self, context: &Context<'_>) -> bool {
         let ClusterCounts { arrived, threads, .. } = self.cluster_counts(context);
         let residents = context.residents.list.iter();
@@ -251,7 +253,8 @@ impl Launch<'_> {
         arrived != 0 && arrived + gone.sum::<usize>() == threads
     }
 
-    /// The fault that explains why the threads of a resident block cannot continue, if it is that block's.
+    /// The fault that explains why the threads of a resident block cannot continue, if that block
+    /// causes it.
     #[cold]
     pub(super) fn stuck_fault(&self, index: usize, context: &mut Context<'_>) -> Option<Box<Fault>> {
         let cluster = self.cluster_counts(context);
@@ -266,7 +269,7 @@ impl Launch<'_> {
         })
     }
 
-    /// Runs blocks round-robin, because blocks of a cooperative launch may wait for each other.
+    /// Runs blocks round-robin. Blocks of a cooperative launch may wait for each other.
     fn run_round_robin(&self, numbers: impl Iterator<Item = u64>, lowest: &LowestFault, context: &mut Context<'_>) {
         if context.residents.list.is_empty() {
             for (index, number) in numbers.enumerate() {
@@ -274,11 +277,11 @@ impl Launch<'_> {
                 context.with_resident(index, |block, context| block.start(number, context));
             }
         }
-        // A fault of any block ends all: others may wait for that block forever.
+        // A fault of any block ends all of them: others may wait for that block forever.
         while !context.residents.list.is_empty() && lowest.block.load(Relaxed) == u64::MAX {
             while let Some(resident) = context.residents.list.get(context.residents.current) {
                 let number = u64::from(resident.state.number);
-                // After a fault only a lower block's could still be the one that is reported.
+                // After a fault, only a lower block's fault could still replace it in the report.
                 if context.abandoned || lowest.block.load(Relaxed) < number {
                     return;
                 }
@@ -297,7 +300,7 @@ impl Launch<'_> {
         }
     }
 
-    /// Lets a resident block take its turn.
+    /// Runs a resident block for one turn.
     fn take_turn(&self, index: usize, context: &mut Context<'_>) -> Result<Turn, Box<Fault>> {
         context.with_resident(index, |block, context| {
             context.block = self.block_index(context.state.number.into());

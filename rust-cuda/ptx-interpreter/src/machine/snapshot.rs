@@ -1,4 +1,4 @@
-//! Snapshots of an observed launch, from which it is run again.
+//! Snapshots of an observed launch, from which it can be run again.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use super::observer::StoppedBlock;
 use super::residents::{Resident, Residents};
 use crate::memory::{GlobalSnapshot, MemoryError};
 
-/// The state of an observed launch before an instruction: blocks that have started and not ended, and global memory. It
-/// has nothing of the race detector.
+/// The state of an observed launch before an instruction: running blocks and global memory. The
+/// race detector's state is not included.
 #[derive(Debug)]
 pub struct Snapshot {
     kernel: Arc<str>,
     config: LaunchConfig,
-    /// The resident blocks, that whose turn it is among them.
+    /// The resident blocks, including the running one.
     residents: Residents,
-    /// Instructions of the time slice that the running path has executed.
+    /// Number of instructions of the time slice that the running path has executed.
     slice_used: u32,
     memory: GlobalSnapshot,
 }
 
 impl Snapshot {
-    /// Size on the host in bytes.
+    /// Size on the host, in bytes.
     pub fn host_bytes(&self) -> usize {
         let residents = self.residents.list.iter();
         let blocks = residents.map(|Resident { block, state }| block.host_bytes() + state.host_bytes());
         size_of::<Self>() + blocks.sum::<usize>() + self.memory.host_bytes()
     }
 
-    /// Whether it was taken of a launch of this kernel and configuration.
+    /// Whether it was taken from a launch of this kernel and configuration.
     pub(super) fn is_of(&self, launch: &Launch<'_>) -> bool {
         *self.kernel == *launch.kernel.name && self.config == launch.config
     }
 
-    /// Gives global memory and a worker that has not begun the state of the snapshot.
+    /// Restores global memory and a fresh worker to the snapshot's state.
     pub(super) fn restore(&self, context: &mut Context<'_>) {
         context.launch.view.restore(&self.memory);
         context.slice_used = self.slice_used;
@@ -45,7 +45,7 @@ impl Snapshot {
 }
 
 impl StoppedBlock<'_> {
-    /// The state of the launch before the instruction at which it has stopped.
+    /// The state of the launch before the instruction where it stopped.
     ///
     /// # Errors
     /// `HostOutOfMemory`
@@ -57,7 +57,7 @@ impl StoppedBlock<'_> {
         let memory = self.launch.view.snapshot()?;
         let mut residents = self.residents.clone();
         let running = Resident { block: self.block.clone(), state: self.state.clone() };
-        // The running block's state has been exchanged for another, if it is one of several.
+        // If there are several blocks, the running block's state has been swapped out of the list.
         match residents.list.get_mut(residents.current) {
             Some(resident) => *resident = running,
             None => residents.list.push(running),

@@ -1,4 +1,4 @@
-//! What kernels in Rust say: the buffer of `cuda_launch::message`, which the machine reads after a launch.
+//! Messages of Rust kernels: the machine reads the buffer of `cuda_launch::message` after a launch.
 
 use cuda_launch::message::{BUFFER, BUFFER_WORDS, FIRST, LOST, Message, MessageKind, Messages};
 use cuda_launch::{Dim3, LaunchConfig};
@@ -6,7 +6,7 @@ use cuda_launch::{Dim3, LaunchConfig};
 use super::printed::{PrintBuffer, Printed};
 use crate::memory::{Extent, GlobalMemory, GlobalView};
 
-/// The messages of a module, and the buffer in which its threads leave them.
+/// The messages of a module, and the buffer that its threads write them to.
 #[derive(Debug)]
 pub(super) struct Speech {
     messages: Messages,
@@ -31,7 +31,7 @@ impl Speech {
         self.buffer
     }
 
-    /// The words of the buffer up to those that are reserved.
+    /// The words of the buffer up to the reserved ones.
     fn words(&self, view: &GlobalView) -> Vec<u32> {
         let (allocation, offset) = view.find(self.buffer, 4 * BUFFER_WORDS).expect("the machine's own allocation");
         let region = &view.allocations()[allocation].region;
@@ -41,7 +41,8 @@ impl Speech {
         bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes"))).collect()
     }
 
-    /// Takes what the buffer has, for a later launch to begin with an empty one. What threads have printed goes to `printed`.
+    /// Takes the contents of the buffer, so a later launch begins with an empty one. Texts printed
+    /// by threads go to `printed`.
     pub(super) fn take(&self, view: &GlobalView, printed: Option<&PrintBuffer>, config: LaunchConfig) {
         let words = self.words(view);
         if words[0] == 0 {
@@ -54,7 +55,7 @@ impl Speech {
             let all_fit =
                 prints.all(|Message { text, block, thread, .. }| printed.add(Printed::line(text, block, thread, grid)));
             if lost > 0 || !all_fit {
-                // In the name of the last block's first thread, so that it comes last.
+                // Uses the last block's first thread, so the text comes last.
                 let last = Dim3 { x: grid.x - 1, y: grid.y - 1, z: grid.z - 1 };
                 printed.add_last(Printed::line(LOST.to_owned(), last, Dim3 { x: 0, y: 0, z: 0 }, grid));
             }
@@ -65,7 +66,7 @@ impl Speech {
         region.fill_zero(offset + 8, 4 * (words.len() - 2));
     }
 
-    /// The message with which a thread of a block has panicked.
+    /// The panic message of a thread of a block.
     pub(super) fn panic(&self, view: &GlobalView, (block, thread): (Dim3, Dim3)) -> Option<Message> {
         let (messages, _) = self.messages.read(&self.words(view));
         let is_its_own = |message: &Message| {

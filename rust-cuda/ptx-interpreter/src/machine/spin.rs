@@ -1,4 +1,4 @@
-//! Warps in a loop that only a change of memory can end: their state recurs.
+//! Detects warps in a loop that only a change of memory can end: their state recurs.
 
 use super::divergence::Divergence;
 use super::fault::Access;
@@ -10,17 +10,17 @@ use crate::syntax::Space;
 pub(super) enum Spin {
     #[default]
     No,
-    /// Whether its state recurs is being found out.
+    /// The warp is being tested for a recurring state.
     Tested(Box<Test>),
-    /// Its state recurs as long as memory does not change.
+    /// The warp's state recurs as long as memory does not change.
     Found {
-        /// The count of changes then.
+        /// The count of memory changes at that time.
         since: u64,
         poll: Option<Poll>,
     },
 }
 
-/// A warp's state, and what it has done since.
+/// A warp's state, and its activity since then.
 #[derive(Clone, Debug)]
 pub(super) struct Test {
     pub(super) since: u64,

@@ -1,4 +1,5 @@
-//! Finds out whether a warp is in a loop that only a change of memory can end, by a recurrence of its state.
+//! Detects whether a warp is in a loop that only a change of memory can end, by a recurrence of its
+//! state.
 
 use super::context::Context;
 use super::fault::{Access, Fault, FaultKind, Unstarted};
@@ -8,22 +9,23 @@ use crate::memory::{block_of_cluster, from_generic, space_of};
 use crate::program::instruction::{AccessSpace, Action, MBARRIER_BYTES};
 use crate::syntax::Space;
 
-/// Maximum number of instructions after which a warp's state recurs, for which its loop is looked at.
+/// Maximum period, in instructions, after which a warp's state must recur to be detected.
 const MAX_PERIOD: u32 = 4096;
 
 impl Warp {
-    /// Whether it is in a loop that only a change of memory can end, and there has been none.
+    /// Whether the warp is in a loop that only a change of memory can end, and memory has not
+    /// changed.
     pub(super) fn spins(&self, changes: u64) -> bool {
         matches!(self.spin, Spin::Found { since, .. } if since == changes)
     }
 
-    /// Whether its state is being watched for a recurrence.
+    /// Whether its state is being tested for a recurrence.
     pub(super) fn is_tested(&self) -> bool {
         matches!(self.spin, Spin::Tested(_))
     }
 
-    /// Notes that a time slice has expired. After one without a change of memory, and after twice as many each time, the warp's state
-    /// is watched.
+    /// Records that a time slice has expired. Starts a test of the warp's state after one slice
+    /// without a memory change, and then after twice as many each time.
     pub(super) fn note_slice(&mut self, context: &Context<'_>) {
         let changes = context.residents.changes;
         if !context.is_alone || std::mem::replace(&mut self.changes_at_slice, changes) != changes {
@@ -44,7 +46,7 @@ impl Warp {
         }
     }
 
-    /// Notes the read that a path is about to make, of a warp that is watched.
+    /// Records the upcoming read of a path, if the warp is being tested.
     pub(super) fn note_poll(&mut self, index: usize, context: &Context<'_>) {
         let path = self.divergence.paths[index];
         let Some(instruction) = context.kernel.instructions.get(path.pc) else { return };
@@ -70,8 +72,9 @@ impl Warp {
         }
     }
 
-    /// Counts an instruction of a warp that is watched. Returns whether it is still to be watched. Once its state has recurred, lanes that
-    /// wait at a reconvergence point resume, if there are any; else it spins.
+    /// Counts an instruction of a warp under test. Returns whether the test continues. Once the
+    /// state has recurred, lanes that wait at a reconvergence point resume, if there are any.
+    /// Otherwise the warp spins.
     pub(super) fn is_still_tested(&mut self, context: &Context<'_>) -> bool {
         let Spin::Tested(test) = &mut self.spin else { return false };
         test.instructions += 1;
@@ -87,7 +90,7 @@ impl Warp {
             let found = Spin::Found { since: test.since, poll: test.poll };
             let resumed = self.divergence.stop_waiting();
             if resumed {
-                // Those that resumed run next.
+                // The resumed lanes run next.
                 self.divergence.paths.rotate_right(1);
             }
             self.spin = if resumed { Spin::No } else { found };
@@ -95,7 +98,7 @@ impl Warp {
         !recurs
     }
 
-    /// The fault of a warp that spins, while no thread that can run changes memory.
+    /// The fault of a spinning warp, while no runnable thread changes memory.
     #[cold]
     pub(super) fn spin_fault(&self, context: &mut Context<'_>) -> Option<Box<Fault>> {
         let Spin::Found { poll, .. } = self.spin else { return None };

@@ -1,4 +1,4 @@
-//! A warp at the start of a block: the first content of its registers.
+//! The state of a warp at the start of a block: the initial content of its registers.
 
 use super::context::Context;
 use super::spin::Spin;
@@ -9,10 +9,11 @@ use crate::program::{Initial, Special, truncate};
 use crate::semantics::LANES;
 use crate::syntax::Space;
 
-/// Initial content of registers: a recognisable pattern, NaN as an f32 and as an f64.
+/// Initial content of registers: a recognizable pattern, NaN both as an f32 and as an f64.
 const UNINITIALISED: u64 = 0x7ff4_dead_7fa4_dead;
 
-/// The content of a register of `bits` bits before it is written, which [`StoppedWarp::register`] shows.
+/// The content of a register of `bits` bits before it is written, as shown by
+/// [`StoppedWarp::register`].
 ///
 /// [`StoppedWarp::register`]: super::StoppedWarp::register
 pub fn uninitialised_register(bits: usize) -> u64 {
@@ -62,7 +63,7 @@ impl Warp {
 /// The unit of `%total_smem_size`, in bytes (PTX ISA 10, for sm_80 and later).
 const SHARED_UNIT: u64 = 128;
 
-/// The value of a special register for thread `thread` of the block.
+/// The value of a special register for thread number `thread` of the block.
 fn special_value(special: Special, context: &Context<'_>, thread: u32) -> u64 {
     let component = |size: cuda_launch::Dim3, axis: usize| u64::from([size.x, size.y, size.z][axis]);
     match special {

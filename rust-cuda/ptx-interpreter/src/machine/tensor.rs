@@ -1,7 +1,7 @@
 //! Asynchronous copies of boxes of tensors (`cp.async.bulk.tensor`).
 //!
-//! They are what bulk copies are: the interpreter copies at once, and until the copy has been waited for, every access to what it writes is
-//! a race, and every write to what it reads.
+//! They behave like bulk copies. The interpreter copies at once. Until the copy has been waited
+//! for, every access to its destination is a race, and so is every write to its source.
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
@@ -27,7 +27,7 @@ const BOX_ALIGNMENT: usize = 128;
 /// An atomic update of a reduction.
 const UPDATE: MemoryOrdering = MemoryOrdering { volatile: false, ..MemoryOrdering::VOLATILE };
 
-/// A box of a tensor that a lane copies, and where it is in shared memory.
+/// A box of a tensor that a lane copies, and its place in shared memory.
 struct TensorBox {
     pc: usize,
     lane: usize,
@@ -39,7 +39,7 @@ struct TensorBox {
 }
 
 impl Warp {
-    /// Each active lane copies a box.
+    /// Copies a box for each active lane.
     pub(super) fn copy_tensor(
         &mut self,
         pc: usize,
@@ -93,7 +93,7 @@ impl Warp {
         Ok(map)
     }
 
-    /// The lane's address of the box in shared memory, which has to be aligned.
+    /// The lane's address of the box in shared memory, which must be aligned.
     fn box_address(&self, lane: usize, address: &EffectiveAddress, access: Access) -> Result<u64, Failure> {
         let address = self.addresses(address)[lane];
         let aligned = AccessError::check_aligned(Space::Shared, address, BOX_ALIGNMENT);
@@ -111,7 +111,8 @@ impl Warp {
         let (pc, lane) = (*pc, *lane);
         let start = self.box_address(lane, address, Access::Write)?;
         let barrier = self.addresses(barrier)[lane];
-        // Of each block that gets the box, the addresses of box and mbarrier: in the others, those at the same offsets.
+        // For each block that receives the box, the addresses of the box and the mbarrier. The
+        // offsets are the same in all blocks.
         let targets: Vec<[u64; 2]> = match blocks {
             None => vec![[start, barrier]],
             Some(blocks) => {
@@ -146,7 +147,8 @@ impl Warp {
         Ok(())
     }
 
-    /// The bytes of a chunk, with what a load puts in the place of those out of bounds, and which nothing has written.
+    /// The bytes of a chunk, with a load's fill value for the bytes out of bounds, and the mask of
+    /// bytes that were never written.
     fn read_chunk(
         &self,
         pc: usize,
@@ -189,7 +191,7 @@ impl Warp {
         };
         for chunk in map.chunks(at).filter(|chunk| !chunk.inside.is_empty()) {
             let address = map.swizzle().permute(start + chunk.shared);
-            // A sum of bytes that nothing has written is an error, a copy of them is one where it is used.
+            // A sum of unwritten bytes is an error. A copy of them is one only where it is used.
             let may_read = update.is_none() && context.copies_uninitialised();
             let from = context.reading_uninitialised(may_read, |context| {
                 self.place(Request::plain(pc, CHUNK, Access::Read), lane, *space, address, context)
@@ -225,7 +227,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Where a lane accesses an address.
+    /// The memory and offset that a lane accesses at an address.
     fn place(
         &self,
         request: Request<'_>,
@@ -239,8 +241,8 @@ impl Warp {
     }
 }
 
-/// The parts of a chunk in bounds, each at a multiple of its size in global memory: where they begin in the chunk, and their sizes, of at
-/// most so many bytes.
+/// The in-bounds pieces of a chunk, each at a multiple of its size in global memory. Yields their
+/// start in the chunk and their sizes, at most `most` bytes.
 fn pieces(chunk: &Chunk, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let (global, mut start, end) = (chunk.global, chunk.inside.start, chunk.inside.end);
     std::iter::from_fn(move || {

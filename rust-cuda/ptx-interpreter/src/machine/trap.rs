@@ -1,7 +1,8 @@
-//! The failed check behind a `trap`.
+//! Finds the failed check that led to a `trap`.
 //!
-//! rustc compiles a panic to a `trap`, behind which `cuda_builder` writes the reason as a comment. To the bounds check of `x[i]`
-//! belong a comparison and a branch; the index and the length are still in the registers that the comparison had.
+//! rustc compiles a panic to a `trap`, after which `cuda_builder` writes the reason as a comment.
+//! The bounds check of `x[i]` consists of a comparison and a branch. The comparison's registers
+//! still hold the index and the length.
 
 use cuda_launch::Overflow;
 use cuda_launch::trap::{Bounded, INDEX_OUT_OF_BOUNDS, slice_message};
@@ -15,13 +16,14 @@ use crate::program::{Initial, Kernel};
 
 use crate::syntax::Space;
 
-/// Bytes of a buffer's address and of its length, the two parameters of a kernel in Rust that a slice becomes.
+/// Size in bytes of a buffer's address and of its length, the two parameters that a slice becomes
+/// in a Rust kernel.
 const POINTER_BYTES: u64 = 8;
 
 impl Warp {
-    /// The fault of a `trap` at `pc` for the lowest of the `active` lanes: a panic, if the thread has said why; otherwise the reason that
-    /// the PTX gives. Without one, it is an index out of bounds if the only way to the trap is a comparison of a value with the length of
-    /// a buffer.
+    /// The fault of a `trap` at `pc` for the lowest of the `active` lanes. A panic, if the thread
+    /// has reported its message; otherwise the reason in the PTX. Without a reason, it is an index
+    /// out of bounds if the only way to the trap is a comparison with the length of a buffer.
     #[cold]
     pub(super) fn trap(&self, pc: usize, reason: Option<&Reason>, active: u32, context: &Context<'_>) -> FaultKind {
         let lane = active.trailing_zeros() as usize;
@@ -57,7 +59,7 @@ impl Warp {
                 };
                 let mut message: String = pieces.iter().map(text).collect();
                 if message.starts_with(INDEX_OUT_OF_BOUNDS) {
-                    // A slice of the language that an unsafe kernel takes.
+                    // A plain Rust slice, passed to an unsafe kernel.
                     if let Some(fault) = of_buffer() {
                         return fault;
                     }
@@ -76,7 +78,7 @@ impl Warp {
         Some(context.launch.speech?.panic(&context.launch.view, (context.block, thread))?.text)
     }
 
-    /// The index and the length that the branch before the trap compares.
+    /// The index and length compared by the branch before the trap.
     fn failed_bounds_check(
         &self,
         pc: usize,
@@ -94,11 +96,11 @@ impl Warp {
             length: value(length).checked_add(is_last.into())?,
             length_register: (!is_last).then_some(length),
         };
-        // The registers may have got other values since.
+        // The registers may have been overwritten since.
         (check.index >= check.length).then_some(check)
     }
 
-    /// The fault of an index that is compared with the length of a buffer.
+    /// The fault of an index that was compared with the length of a buffer.
     fn index_of_buffer(
         &self,
         check: BoundsCheck,
@@ -113,8 +115,9 @@ impl Warp {
         })
     }
 
-    /// The value of the parameter that the only load into a register reads, with the number of the parameter before it, if that is the
-    /// address of a buffer; `is_known` says that it is the length of some buffer.
+    /// The value of the parameter that the only load into a register reads, and the number of the
+    /// previous parameter, if that one is the address of a buffer. `is_known` tells that the value
+    /// is the length of some buffer.
     fn length_of_a_buffer(
         &self,
         register: Register,
@@ -147,15 +150,16 @@ impl Warp {
     }
 }
 
-/// A comparison of an index with the length that it must be less than, which failed.
+/// A failed comparison of an index with a length that it must be less than.
 struct BoundsCheck {
     index: u64,
     length: u64,
-    /// The register with the length, if one has it.
+    /// The register that holds the length, if any.
     length_register: Option<Register>,
 }
 
-/// The branch through which alone an instruction is reached, and the predicate with the value that leads there.
+/// The branch that is the only way to reach an instruction, and the predicate with the value that
+/// leads there.
 fn only_way_to(kernel: &Kernel, target: usize) -> Option<(usize, (Predicate, bool))> {
     let instructions = &kernel.instructions;
     let mut ways = ways_to(kernel, target);
@@ -172,7 +176,8 @@ fn only_way_to(kernel: &Kernel, target: usize) -> Option<(usize, (Predicate, boo
     }
 }
 
-/// The branches that lead to an instruction, each with whether it jumps there: otherwise it is the one before, and does not jump.
+/// The branches that lead to an instruction, each with whether it jumps there. If not, it is the
+/// preceding instruction and falls through.
 fn ways_to(kernel: &Kernel, target: usize) -> impl Iterator<Item = (usize, bool)> {
     let instructions = &kernel.instructions;
     let jumps = (0..instructions.len()).filter(move |&pc| match &instructions[pc].action {
@@ -193,7 +198,7 @@ fn ways_to(kernel: &Kernel, target: usize) -> impl Iterator<Item = (usize, bool)
     jumps.map(|pc| (pc, true)).chain(before.map(|pc| (pc, false)))
 }
 
-/// The comparison before a branch, in the same basic block, that writes its predicate.
+/// The comparison before a branch, in the same basic block, that writes the branch's predicate.
 fn comparison_before(kernel: &Kernel, branch: usize, predicate: Predicate) -> Option<usize> {
     let writes = |pc: &usize| match &kernel.instructions[*pc].action {
         Action::Compare { destinations, .. } => destinations[0] == Some(predicate),
@@ -217,15 +222,17 @@ fn ends_block(kernel: &Kernel, pc: usize) -> bool {
     )
 }
 
-/// The registers of an index and of the length that it must be less than, if the comparison's result `value` means that it is not; and
-/// whether the second has the last index instead. Unless it `is_known` to be such a check, it has the form of rustc's.
+/// The registers of an index and of the length that it must be less than, if the comparison's
+/// result `value` means that it is not. Also returns whether the second register holds the last
+/// index instead. Unless the comparison `is_known` to be such a check, it must have the form that
+/// rustc emits.
 fn index_and_length(kernel: &Kernel, pc: usize, value: bool, is_known: bool) -> Option<(Register, Register, bool)> {
     let Action::Compare { sources, combine: None, .. } = &kernel.instructions[pc].action else { return None };
     let [first, second] = [sources[0], sources[1]];
     let is_constant = |register: Register| matches!(kernel.registers[register as usize], Initial::Constant(_));
     let mut parts = kernel.descriptions[pc].text.split_once("setp.")?.1.split(['.', ' ']);
     let (relation, kind) = (parts.next()?, parts.next()?);
-    // A comparison for equality has no sign.
+    // A comparison for equality is independent of the sign.
     let is_unsigned =
         matches!(kind, "u32" | "u64" | "b32" | "b64") || relation == "eq" && matches!(kind, "s32" | "s64");
     if !is_unsigned || !is_known && (kind != "u64" || relation == "eq") {

@@ -1,4 +1,4 @@
-//! The warps of a launch in the order of a schedule.
+//! The warps of a launch under a schedule.
 
 use std::collections::VecDeque;
 
@@ -13,18 +13,18 @@ pub(super) struct Turn {
     pub(super) warp: u32,
 }
 
-/// The warps of the started blocks, those that run first in front.
+/// The warps of the started blocks, in the order in which they run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns {
-    /// Those that have not given way. They run before any other block starts.
+    /// Warps that have not yielded. They run before any other block starts.
     pub(super) ahead: VecDeque<Turn>,
-    /// Those that have, the longest ago in front. They run when no other block can start.
+    /// Warps that have yielded, the earliest one in front. They run when no other block can start.
     pub(super) behind: VecDeque<Turn>,
     /// The warp that runs, or that the observer has stopped.
     pub(super) running: Option<Turn>,
     /// Number of blocks, or clusters, that have started.
     pub(super) started: u64,
-    /// Counts synchronising accesses; None of a launch without a schedule.
+    /// Counts synchronizing accesses. `None` for a launch without a schedule.
     pub(super) switches: Option<Switches>,
 }
 

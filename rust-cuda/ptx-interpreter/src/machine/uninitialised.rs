@@ -1,13 +1,18 @@
-//! Propagation of uninitialised bits through registers.
+//! Propagates uninitialized bits through registers.
 //!
-//! Compilers copy a whole structure, including the padding between its members, which is never written, and programs load values that
-//! they do not use. So a load of uninitialised bytes is not a fault by itself, of local memory always, of other memory by
-//! [`Options::uninitialised`](super::Options::uninitialised): the bits stay uninitialised in the register and in its copies, and so do
-//! those of a value that is computed of them, until an instruction decides something by them, or stores a computed value: a branch, an
-//! address, an atomic operation, a store to global memory. Then the load is reported as the fault. By stricter options a comparison
-//! decides something, too. A result depends on the bits of its sources by its instruction's [`Flow`], as Memcheck has it (Seward and
-//! Nethercote, *Using Valgrind to Detect Undefined Value Errors with Bit-Precision*, USENIX 2005). In memory a byte is initialised or not.
-//! A warp without such bits, the usual case, pays two tests per instruction.
+//! Compilers copy whole structures, including the padding between their members, which is never
+//! written. Programs also load values that they do not use. A load of uninitialized bytes is
+//! therefore not a fault by itself: never for local memory, and depending on
+//! [`Options::uninitialised`](super::Options::uninitialised) for other memory. The bits stay
+//! uninitialized in the register, in its copies, and in values computed from them. The load is
+//! reported as the fault once an instruction makes a decision from the bits or stores a computed
+//! value: in a branch, an address, an atomic operation, or a store to global memory. With stricter
+//! options, a comparison counts as a decision too.
+//!
+//! The [`Flow`] of an instruction determines how its result depends on the bits of its sources, as
+//! in Memcheck (Seward and Nethercote, *Using Valgrind to Detect Undefined Value Errors with
+//! Bit-Precision*, USENIX 2005). In memory, a byte is either initialized or not. A warp without
+//! such bits, the usual case, pays two tests per instruction.
 
 use std::sync::Arc;
 
@@ -37,11 +42,11 @@ const OWN: [u8; LANES] = {
 };
 
 impl Warp {
-    /// Repeats a load that failed, if it failed because of uninitialised bytes and these are no fault by themselves: the destination
-    /// registers then hold them.
+    /// Repeats a load that failed because of uninitialized bytes, if these are not a fault by
+    /// themselves. The destination registers then hold them.
     ///
     /// # Errors
-    /// The failure, if it is one.
+    /// The failure, if it is a fault.
     #[cold]
     pub(super) fn load_uninitialised(
         &mut self,
@@ -99,7 +104,7 @@ impl Warp {
                 if uninitialised[lane] == 0 {
                     continue;
                 }
-                // A value that a thread has stored was loaded elsewhere.
+                // A stored value keeps the load that it came from.
                 let Some(stored) = context.state.stored.get(&self.stored_at((memory, offset))) else {
                     are_noted |= memory != Memory::Local;
                     continue;
@@ -134,8 +139,9 @@ impl Warp {
         Ok(())
     }
 
-    /// Has registers hold bits that an access through a texture or surface object has read of memory that nothing has written, with the error
-    /// that their use is in each lane. `is_computed` says whether they are other values than memory has.
+    /// Marks registers that hold unwritten bits read through a texture or surface object.
+    /// `of_lanes` holds the error to report for each lane when the bits are used. `is_computed`
+    /// tells whether the values differ from the ones in memory.
     #[cold]
     pub(super) fn track_image(
         &mut self,
@@ -154,7 +160,8 @@ impl Warp {
         context.note("uninitialised-read", (pc, pc), self.first_thread() + u32::from(lane), |_| kind);
     }
 
-    /// Makes a register of a lane unspecified after a fault: what is computed of it counts as uninitialised, by that fault.
+    /// Makes a lane's register unspecified after a fault. Values computed from it count as
+    /// uninitialized because of that fault.
     #[cold]
     pub(super) fn make_unspecified(&mut self, register: Register, lane: u32, of_lane: u32, origin: &Arc<Origin>) {
         let (mut bits, mut loaded_by) = ([0; LANES], OWN);
@@ -163,19 +170,19 @@ impl Warp {
         self.track_uninitialised(UninitialisedRegister { held, bits, origin, loaded_by, is_computed: false });
     }
 
-    /// Whether a register of a lane has uninitialised bits.
+    /// Whether a lane's register has uninitialized bits.
     pub(super) fn is_unspecified(&self, register: Option<Register>, lane: u32) -> bool {
         register.is_some_and(|register| self.missing(Held::Register(register))[lane as usize] != 0)
     }
 
-    /// Makes a register or predicate of a lane count as initialised.
+    /// Marks a lane's register or predicate as initialized.
     pub(super) fn specify(&mut self, held: Held, lane: u32) {
         for entry in self.uninitialised.iter_mut().filter(|entry| entry.held == held) {
             entry.bits[lane as usize] = 0;
         }
     }
 
-    /// The uninitialised bits in each lane.
+    /// The uninitialized bits in each lane.
     fn missing(&self, held: Held) -> Lanes {
         let mut missing = [0; LANES];
         for entry in self.uninitialised.iter().filter(|entry| entry.held == held) {
@@ -184,7 +191,7 @@ impl Warp {
         missing
     }
 
-    /// The lanes in which a predicate is uninitialised.
+    /// The lanes in which a predicate is uninitialized.
     fn missing_lanes(&self, predicate: Predicate) -> u32 {
         let missing = self.missing(Held::Predicate(predicate));
         lanes_of(u32::MAX).filter(|lane| missing[*lane] != 0).fold(0, |lanes, lane| lanes | 1 << lane)
@@ -196,11 +203,12 @@ impl Warp {
         }
     }
 
-    /// Looks at the guard of an instruction before it chooses lanes: where it is uninitialised, so are the registers and predicates that
-    /// the instruction writes. Called only while there are uninitialised ones.
+    /// Checks the guard of an instruction before it selects lanes. Where the guard is
+    /// uninitialized, the registers and predicates that the instruction writes become
+    /// uninitialized. Call it only while there are uninitialized ones.
     ///
     /// # Errors
-    /// A fault with which the launch ends, if the instruction does more than that.
+    /// A fault with which the launch ends, if the instruction does more than compute.
     #[cold]
     pub(super) fn check_guard(
         &mut self,
@@ -221,18 +229,20 @@ impl Warp {
         }
         let mut derived = Derived::new(self);
         let active = self.active_lanes(instruction, path);
-        // Those that execute it get their results' bits from it, and then these too.
+        // The executing lanes get their results' bits from the instruction, and then these as well.
         visit_destinations(&instruction.action, |to| derived.compute(held, to, path & !active, |_, _| u64::MAX));
         let derived = derived.results;
         self.uninitialised.extend(derived);
         Ok(())
     }
 
-    /// Updates the uninitialised registers before an instruction executes: copies propagate uninitialised bits, and
-    /// other results replace them. Called only while there are such registers.
+    /// Updates the uninitialized registers before an instruction executes. Copies propagate
+    /// uninitialized bits, and other results replace them. Call it only while there are such
+    /// registers.
     ///
     /// # Errors
-    /// The fault of the load whose uninitialised bits the instruction computes with.
+    /// The fault of the load that produced the uninitialized bits which the instruction computes
+    /// with.
     #[cold]
     pub(super) fn propagate_uninitialised(
         &mut self,
@@ -283,7 +293,7 @@ impl Warp {
             Action::Compute { destination, sources, flow, .. } => {
                 self.derive_value(&instruction.action, *destination, sources, *flow, active, &mut derived);
             }
-            // By stricter options a comparison is a use.
+            // With stricter options, a comparison is a use.
             action @ Action::Compare { .. } if option != Uninitialised::Error => {
                 self.derive_comparison(action, active, &mut derived);
             }
@@ -321,7 +331,7 @@ impl Warp {
         Ok(())
     }
 
-    /// The uninitialised bits of a comparison's results.
+    /// The uninitialized bits of a comparison's results.
     fn derive_comparison(&self, action: &Action, active: u32, derived: &mut Derived<'_>) {
         let Action::Compare { compute, sources, combine, destinations } = action else { return };
         let values = sources.map(|source| &self.registers[source as usize]);
@@ -346,7 +356,7 @@ impl Warp {
         }
     }
 
-    /// The uninitialised bits of a computed value.
+    /// The uninitialized bits of a computed value.
     fn derive_value(
         &self,
         action: &Action,
@@ -396,7 +406,8 @@ impl Warp {
         }
     }
 
-    /// Exchanges uninitialised bits as a shuffle does the values of its source: those of each lane are of the lane `from`.
+    /// Moves uninitialized bits like a shuffle moves the values of its source. Each lane gets the
+    /// bits of lane `from`.
     #[cold]
     pub(super) fn shuffle_uninitialised(
         &mut self,
@@ -427,12 +438,12 @@ impl Warp {
         Ok(())
     }
 
-    /// Marks bytes uninitialised in memory after a store of a register's uninitialised bytes.
+    /// Marks bytes as uninitialized in memory after a store of a register's uninitialized bytes.
     ///
     /// # Errors
-    /// The fault of the load, if the value is computed and the memory is global, which the host may read. By stricter options also if
-    /// the memory is another one, or if all bytes of the value are uninitialised and other threads see them: that is not a structure's
-    /// padding.
+    /// The fault of the load, if the value is computed and the memory is global, which the host may
+    /// read. With stricter options also for other memory, or if all bytes of the value are
+    /// uninitialized and other threads see them: that is not the padding of a structure.
     #[cold]
     pub(super) fn store_uninitialised(
         &self,
@@ -459,7 +470,7 @@ impl Warp {
             let (region, at) = (context.region(memory, self), self.stored_at((memory, offset)));
             let bytes = (0..bytes).filter(|byte| missing >> (8 * byte) & 0xff != 0);
             bytes.for_each(|byte| region.mark_uninitialised(offset + byte, 1));
-            // By stricter options a value is what the last load has read.
+            // With stricter options, a value originates from the load that last read it.
             if context.launch.options.uninitialised == Uninitialised::Note && !matches!(memory, Memory::Global(_)) {
                 let (origin, loaded_by) = (Arc::clone(&entry.origin), entry.loaded_by[lane]);
                 context.state.stored.insert(at, Stored { origin, loaded_by, is_computed: entry.is_computed });
@@ -474,9 +485,9 @@ impl Warp {
     }
 }
 
-/// The uninitialised bits that the results of an instruction get.
+/// The uninitialized bits of an instruction's results.
 struct Derived<'a> {
-    /// Those of its sources.
+    /// The uninitialized bits of its sources.
     known: &'a [UninitialisedRegister],
     results: Vec<UninitialisedRegister>,
 }
@@ -486,8 +497,8 @@ impl<'a> Derived<'a> {
         Self { known: &warp.uninitialised, results: Vec::new() }
     }
 
-    /// `to` gets bits of `from`, which it is a copy of: in some lanes the bits that `change` returns for the lane and the bits of `from`,
-    /// if these are not 0.
+    /// Gives `to`, a copy of `from`, uninitialized bits in these lanes. `change` maps the lane and
+    /// the nonzero bits of `from` to the bits of `to`.
     fn copy(&mut self, from: Held, to: Held, lanes: u32, change: impl Fn(usize, u64) -> u64) {
         for entry in self.known.iter().filter(|entry| entry.held == from) {
             let mut bits = [0; LANES];
@@ -500,7 +511,7 @@ impl<'a> Derived<'a> {
         }
     }
 
-    /// As [`copy`](Self::copy), for a result that is computed of `from`.
+    /// Like [`copy`](Self::copy), for a result computed from `from`.
     fn compute(&mut self, from: Held, to: Held, lanes: u32, change: impl Fn(usize, u64) -> u64) {
         let first = self.results.len();
         self.copy(from, to, lanes, change);
@@ -533,7 +544,8 @@ fn low_bits(count: u32) -> u64 {
 }
 
 impl Logic {
-    /// The lanes in which the result depends on the first operand, and on the second: each is a value, and where it is uninitialised.
+    /// The lanes in which the result depends on the first operand, and on the second. Each operand
+    /// is given as its value and the mask of lanes where it is uninitialized.
     fn depends_on(self, (a, a_missing): (u32, u32), (b, b_missing): (u32, u32)) -> (u32, u32) {
         match self {
             Self::And => (b | b_missing, a | a_missing),
