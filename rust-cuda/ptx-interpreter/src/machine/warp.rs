@@ -15,19 +15,20 @@ use crate::semantics::{LANES, Lanes};
 
 /// A warp of 32 lanes.
 ///
-/// Its methods are in the files of their subjects:
-/// - its paths: `start` resets it, `execution` chooses the path that runs and its next instruction, `spin_detection` finds loops without end,
-///   `recovery` goes on after a fault;
-/// - instructions by what they do: `compute`, `branches`, `calls`, `access` (loads, stores and atomic operations), `image`, `heap`, `print`,
-///   `trap`;
-/// - asynchronous ones: `copies`, `bulk`, `tensor`, `mbarrier`, `wgmma`;
-/// - those of several lanes or warps: `barrier`, `collective`, and for it `matrix` and `wmma`;
-/// - what instructions share: `resolve` finds the memory of addresses, and checks and records accesses to it, `uninitialised` tracks uninitialised bits.
+/// Its methods are in files by topic:
+/// - its paths: `start` resets it, `execution` chooses the running path and its next instruction,
+///   `spin_detection` finds endless loops, `recovery` continues after a fault;
+/// - instructions by their effect: `compute`, `branches`, `calls`, `access` (loads, stores and
+///   atomic operations), `image`, `heap`, `print`, `trap`;
+/// - asynchronous instructions: `copies`, `bulk`, `tensor`, `mbarrier`, `wgmma`;
+/// - instructions of several lanes or warps: `barrier`, `collective`, with `matrix` and `wmma`;
+/// - shared helpers: `resolve` finds the memory of addresses, and checks and records the accesses;
+///   `uninitialised` tracks uninitialized bits.
 #[derive(Clone, Debug)]
 pub(super) struct Warp {
     /// Index within the block.
     pub(super) number: u32,
-    /// The lanes that have a thread; the last warp of a block may have fewer than 32.
+    /// The lanes that have a thread. The last warp of a block may have fewer than 32.
     pub(super) existing: u32,
     /// The lanes that have exited the kernel.
     pub(super) exited: u32,
@@ -36,64 +37,68 @@ pub(super) struct Warp {
     /// The carry flag of each lane.
     pub(super) carry: u32,
     pub(super) divergence: Divergence,
-    /// Local memory, one lane's after the other's.
+    /// The lanes' local memories, one after the other.
     pub(super) local: Region,
-    /// Each lane's calls that have not returned, the innermost last; empty before the first call.
+    /// Each lane's calls that have not returned, innermost last. Empty before the first call.
     pub(super) activations: Vec<Vec<Activation>>,
     pub(super) copies: PendingCopies,
-    /// What bulk copies of groups read, and what they write.
+    /// Reads of bulk copies in groups, and their writes.
     pub(super) bulk_reads: PendingCopies,
     pub(super) bulk_writes: PendingCopies,
     pub(super) products: Products,
-    /// Number of `bar.warp.sync`s that all its lanes have executed.
+    /// Number of `bar.warp.sync` instructions that all lanes have executed.
     pub(super) warp_syncs: u32,
-    /// Registers and predicates that hold uninitialised bits of memory.
+    /// Registers and predicates that hold uninitialized bits of memory.
     pub(super) uninitialised: Vec<UninitialisedRegister>,
     /// The lanes that have arrived at each of the block's barriers since it was last passed.
     pub(super) arrived: [u32; 16],
-    /// The lanes that have arrived at the cluster's barrier and not waited yet.
+    /// The lanes that have arrived at the cluster's barrier but not waited yet.
     pub(super) cluster_arrived: u32,
-    /// The lanes for which the barrier at which they arrived is complete.
+    /// The lanes that have arrived at a barrier that is now complete.
     pub(super) cluster_passed: u32,
-    /// Time slices that have expired.
+    /// Number of expired time slices.
     pub(super) slices: u32,
-    /// Those since memory changed, and the count of its changes when the latest expired.
+    /// Number of slices expired since memory changed, and the count of memory changes when the
+    /// latest one expired.
     pub(super) idle_slices: u32,
     pub(super) changes_at_slice: u64,
     pub(super) spin: Spin,
-    /// Whether the schedule has counted the synchronising access that the warp is about to make.
+    /// Whether the schedule has already counted the warp's upcoming synchronizing access.
     pub(super) is_counted: bool,
-    /// Instructions of the time slice that were executed in earlier turns.
+    /// Number of instructions of the time slice that were executed in earlier turns.
     pub(super) slice_used: u32,
-    /// The last instruction of the warp's turn, if the launch is interleaved; None before the first.
+    /// The last instruction of the warp's turn, if the launch is interleaved. `None` before the
+    /// first one.
     pub(super) last_of_turn: Option<usize>,
 }
 
-/// A register or predicate with uninitialised bits in some lanes.
+/// A register or predicate with uninitialized bits in some lanes.
 #[derive(Clone, Debug)]
 pub(super) struct UninitialisedRegister {
     pub(super) held: Held,
-    /// For each lane, a mask of the uninitialised bits; bits beyond the register's size mean nothing.
+    /// For each lane, a mask of the uninitialized bits. Bits beyond the register's size are
+    /// ignored.
     pub(super) bits: Lanes,
     pub(super) origin: Arc<Origin>,
-    /// For each lane, the lane that loaded the bits: another one after a shuffle.
+    /// For each lane, the lane that loaded the bits. A different one after a shuffle.
     pub(super) loaded_by: [u8; LANES],
-    /// Whether the value is computed of the bits that the load read, and no copy of them.
+    /// Whether the value was computed from the loaded bits, and is not just a copy of them.
     pub(super) is_computed: bool,
 }
 
-/// A register, or a predicate.
+/// A register or a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     Register(Register),
     Predicate(Predicate),
 }
 
-/// The load that read uninitialised bytes.
+/// The load that read uninitialized bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub(super) pc: usize,
-    /// The fault to report for it, and those for lanes that loaded from memory of which each has another part.
+    /// The fault to report for the load. `of_lanes` holds separate faults for lanes that each
+    /// loaded a different part of memory.
     pub(super) kind: FaultKind,
     pub(super) of_lanes: Vec<(u8, FaultKind)>,
 }
@@ -101,18 +106,18 @@ pub(super) struct Origin {
 /// A call that has not returned.
 #[derive(Clone, Debug)]
 pub(super) struct Activation {
-    /// The instruction that calls.
+    /// The call instruction.
     pub(super) call: usize,
     /// The caller's frame, registers and predicates.
     pub(super) frame: u64,
     pub(super) registers: Vec<u64>,
     pub(super) predicates: Vec<bool>,
-    /// Of the registers, those with uninitialised bytes in the lane.
+    /// The saved registers with uninitialized bytes in the lane.
     pub(super) uninitialised: Vec<UninitialisedRegister>,
 }
 
 impl Activation {
-    /// Size on the host in bytes.
+    /// Size on the host, in bytes.
     fn host_bytes(&self) -> usize {
         let uninitialised = size_of_val(&*self.uninitialised);
         size_of::<Self>() + size_of_val(&*self.registers) + size_of_val(&*self.predicates) + uninitialised
@@ -123,14 +128,14 @@ impl Activation {
 pub(super) enum Next {
     /// At the next instruction.
     Advance,
-    /// At the targets of the branch, which the program counters already hold.
+    /// At the targets of a branch, which the program counters already hold.
     Jumped,
-    /// Not at all before its state changes, or another path has taken its index.
+    /// Not until its state changes, or because another path has taken its index.
     Stop,
 }
 
 impl Warp {
-    /// Warp `number` of a block, whose first `threads` lanes (at most 32) have a thread.
+    /// Creates warp `number` of a block. Its first `threads` lanes (at most 32) have a thread.
     pub(super) fn new(number: u32, threads: u32, kernel: &Kernel) -> Self {
         let existing = if threads >= LANES as u32 { ALL } else { (1 << threads) - 1 };
         Self {
@@ -162,7 +167,7 @@ impl Warp {
         }
     }
 
-    /// Size on the host in bytes.
+    /// Size on the host, in bytes.
     pub(super) fn host_bytes(&self) -> usize {
         let registers = size_of_val(&*self.registers) + size_of_val(&*self.predicates);
         let copies: usize = [&self.copies, &self.bulk_reads, &self.bulk_writes, &self.products.reads]
@@ -189,7 +194,8 @@ impl Warp {
         self.first_thread() + path.mask.trailing_zeros()
     }
 
-    /// Makes the active lanes wait at their instruction; the others, whose guard is false, continue after it.
+    /// Makes the active lanes wait at their instruction. The others, with a false guard, continue
+    /// after it.
     pub(super) fn wait(&mut self, index: usize, active: u32, state: PathState) {
         let path = self.divergence.paths[index];
         let rest = path.mask & !active;

@@ -1,12 +1,14 @@
 //! Matrix products of a warpgroup (`wgmma`).
 //!
-//! Four warps compute D = A·B + D together, with A of 64 rows: each its own 16 rows, for which it needs nothing of the others. So each warp
-//! does so when it arrives. The interpreter computes at once; until the product has been waited for, every write to what it reads in
-//! shared memory is a race, and a use of D is an error.
+//! Four warps together compute D = A·B + D, with 64 rows of A. Each computes its own 16 rows and
+//! needs nothing from the others, so it does so when it arrives. The interpreter computes at once.
+//! Until the product has been waited for, every write to the shared memory that it reads is a race,
+//! and any use of D is an error.
 //!
-//! Matrices in shared memory are laid out as the PTX ISA has it (9.7.15.5, "Asynchronous Warpgroup Level Matrix Shared Memory Layout"),
-//! and fragments as for `mma`. Products are exact; their sum is accumulated in f64 and rounded to the type of D. A tensor core adds in
-//! an unspecified order and may truncate: its results differ in the last bits.
+//! Matrices in shared memory have the layout of the PTX ISA (9.7.15.5, "Asynchronous Warpgroup
+//! Level Matrix Shared Memory Layout"), and fragments the layout of `mma`. Products are exact;
+//! their sum is accumulated in f64 and rounded to the type of D. A tensor core adds in an
+//! unspecified order and may truncate: its results differ in the last bits.
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
@@ -23,29 +25,29 @@ use crate::program::instruction::{
 use crate::semantics::{LANES, Lanes};
 use crate::syntax::Space;
 
-/// Rows of A and D that a warp has.
+/// Number of rows of A and D per warp.
 const ROWS: usize = 16;
 
-/// Bytes of shared memory that are read at once.
+/// Number of bytes of shared memory read at once.
 const CHUNK: usize = 16;
 
 /// Bytes of a row of A, or of a column of B.
 const DEPTH_BYTES: usize = 32;
 
-/// Warps of a warpgroup.
+/// Number of warps per warpgroup.
 const WARPS: u32 = 4;
 
-/// The bits of an address that a descriptor has.
+/// Number of address bits in a descriptor.
 const ADDRESS_BITS: u32 = 18;
 
 /// A descriptor of a matrix in shared memory.
 #[derive(Clone, Copy, Debug)]
 struct Descriptor {
-    /// The address, without the bits above those that a descriptor has.
+    /// The address, without the bits that a descriptor lacks.
     start: u64,
     leading: u64,
     stride: u64,
-    /// The row of 128 bytes in which the pattern of the swizzle begins.
+    /// The 128-byte row in which the swizzle pattern begins.
     first_row: u64,
     swizzle: Swizzle,
 }
@@ -62,8 +64,8 @@ impl Descriptor {
         Self { start: field(0), leading: field(16), stride: field(32), first_row: bits >> 49 & 7, swizzle }
     }
 
-    /// Offset from the start of a chunk: of a row of A or a column of B and a chunk along the depth, or, if transposed, of a chunk of rows
-    /// or columns at a place of the depth.
+    /// Offset of a chunk from the start: row of A or column of B, and chunk along the depth. If
+    /// transposed: chunk of rows or columns, and position along the depth.
     fn offset(&self, transposed: bool, outer: usize, inner: usize) -> u64 {
         let width = self.swizzle.span().unwrap_or(CHUNK as u64) / CHUNK as u64;
         let (outer, inner, chunk) = (outer as u64, inner as u64, CHUNK as u64);
@@ -78,7 +80,7 @@ impl Descriptor {
         }
     }
 
-    /// Where the chunk is that would be at an address without the swizzle.
+    /// Swizzled address of the chunk with this unswizzled address.
     fn permuted(&self, address: u64) -> u64 {
         let rows = self.first_row << 7;
         self.swizzle.permute(address.wrapping_sub(rows)).wrapping_add(rows)
@@ -104,8 +106,8 @@ impl Warp {
         }
     }
 
-    /// Checks that an instruction uses no result of a product that has not been waited for. Copies of it may be made: compilers keep it in
-    /// one register, which has several names in PTX.
+    /// Checks that an instruction uses no result of a product that has not been waited for. Copying
+    /// it is allowed: compilers keep it in one register, which has several names in PTX.
     #[cold]
     pub(super) fn check_results(
         &mut self,
@@ -119,7 +121,7 @@ impl Warp {
             used = used.or(results.iter().find(|(result, ..)| *result == register).map(|(.., pc)| *pc));
         };
         match &instruction.action {
-            // Code that is not optimised keeps each value in local memory.
+            // Unoptimized code keeps each value in local memory.
             Action::Store(Store { space: AccessSpace::Space(Space::Local), .. }) => {}
             Action::Store(store) => {
                 let address = self.addresses(&store.address)[active.trailing_zeros() as usize];
@@ -196,13 +198,14 @@ impl Warp {
         Ok(())
     }
 
-    /// Calls `each` for every element of D that the warp has: with the index of the register, that in the register, the lane, and the
-    /// index in the warp's rows of D.
+    /// Calls `each` for every element of D that the warp holds, with the register's index, the
+    /// element's index in the register, the lane, and the index in the warp's rows of D.
     fn for_each_sum(&self, product: &WgmmaProduct, mut each: impl FnMut(&Self, usize, usize, usize, usize)) {
         let parts = product.sum.per_register();
         for register in 0..product.d.len() {
             for part in 0..parts {
-                // Each four elements of a lane belong to eight columns, in the layout of a sum of `mma`.
+                // Every four elements of a lane belong to eight columns, with the layout of a sum
+                // of `mma`.
                 let (tile, element) = ((register * parts + part) / 4, (register * parts + part) % 4);
                 for lane in 0..LANES {
                     let (row, column) = (element / 2 * 8 + lane / 4, tile * 8 + lane % 4 * 2 + element % 2);
@@ -212,7 +215,7 @@ impl Warp {
         }
     }
 
-    /// The warp's rows of A, row by row, of registers.
+    /// The warp's rows of A from registers, row by row.
     fn factor_of_registers(&self, element: FragmentElement, registers: &[Register], depth: usize) -> Vec<f64> {
         let registers = registers.to_vec();
         let fragment = Fragment { element, rows: ROWS, columns: depth, layout: FragmentLayout::A, registers };
@@ -229,7 +232,8 @@ impl Warp {
         values
     }
 
-    /// Rows of A, or columns of B, one after the other, of shared memory: `count` from `first` on.
+    /// Rows of A, or columns of B, from shared memory, one after the other: `count` of them
+    /// starting at `first`.
     fn factor_of_memory(
         &mut self,
         pc: usize,
@@ -246,7 +250,7 @@ impl Warp {
         let start = context.whole_address(descriptor.start);
         let (bytes, depth) = (element.bytes(), DEPTH_BYTES / element.bytes());
         let per_chunk = CHUNK / bytes;
-        // The chunks, by rows or columns and along the depth.
+        // The chunks: by rows or columns, and along the depth.
         let (outer, inner) = if transposed { (count / per_chunk, depth) } else { (count, DEPTH_BYTES / CHUNK) };
         let first = if transposed { first / per_chunk } else { first };
         let mut values = vec![0.0; count * depth];
@@ -284,8 +288,8 @@ impl Warp {
 }
 
 impl Context<'_> {
-    /// The address in shared memory with the bits that a descriptor has. Dynamic memory comes first: there are few addresses that static
-    /// memory has too, if both are large.
+    /// The full shared-memory address for a descriptor's address bits. Tries dynamic memory first.
+    /// Few addresses are ambiguous with static memory, and only if both are large.
     fn whole_address(&self, bits: u64) -> u64 {
         let offset = bits.wrapping_sub(DYNAMIC_SHARED_START) & ((1 << ADDRESS_BITS) - 1);
         if offset < self.launch.dynamic_shared.bytes { DYNAMIC_SHARED_START + offset } else { bits }

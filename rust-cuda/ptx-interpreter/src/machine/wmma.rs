@@ -1,10 +1,12 @@
-//! Matrix products of a warp by `wmma`, whose fragments have no specified layout.
+//! Matrix products of a warp with `wmma`. Its fragments have no specified layout.
 //!
-//! Here element e of a fragment, row by row, is in lane e / n, for fragments of n elements per lane. A fragment with twice as many elements
-//! as its matrix (A and B of f16) holds each of them in two lanes. A program that relies on the layout of a GPU gets other results.
+//! Here, element e of a fragment, counted row by row, is in lane e / n, for fragments of n elements
+//! per lane. A fragment with twice as many elements as its matrix (A and B of f16) holds each
+//! element in two lanes. A program that relies on a GPU's layout gets different results.
 //!
-//! Products are exact; their sum is accumulated in f64 (by fused multiply-adds for f64) and rounded to the type of D. A tensor core adds in
-//! an unspecified order and may truncate: its results differ in the last bits.
+//! Products are exact; their sum is accumulated in f64 (with fused multiply-adds for f64) and
+//! rounded to the type of D. A tensor core adds in an unspecified order and may truncate: its
+//! results differ in the last bits.
 
 use super::context::Context;
 use super::fault::{Access, Failure, FaultKind};
@@ -17,8 +19,8 @@ use crate::memory::{AccessError, space_of};
 use crate::program::instruction::{AccessSpace, Fragment, FragmentElement, Wmma, WmmaAccess, WmmaProduct};
 use crate::semantics::{LANES, Lanes};
 
-/// Rows in memory begin at multiples of this number of bytes (CUDA C++ Programming Guide, "Warp Matrix Functions": the stride has to be a
-/// multiple of 16 bytes).
+/// Alignment in bytes of rows in memory (CUDA C++ Programming Guide, "Warp Matrix Functions": the
+/// stride has to be a multiple of 16 bytes).
 const ROW_ALIGNMENT: usize = 16;
 
 impl Warp {
@@ -85,10 +87,10 @@ impl Warp {
         Ok(())
     }
 
-    /// Where each lane's element `slot` is in memory, which it accesses.
+    /// Resolves, checks and records the access of each lane's element `slot`.
     ///
     /// # Errors
-    /// A row, or a column, whose beginning is misaligned, or an access that is an error.
+    /// A misaligned start of a row or column, or an access that is an error.
     fn element_places(
         &self,
         pc: usize,
@@ -118,7 +120,7 @@ impl Warp {
         self.resolve_addresses(request, *space, &addresses, present, context)
     }
 
-    /// D = A·B + C.
+    /// Computes D = A·B + C.
     fn fragment_product(&mut self, WmmaProduct { d, a, b, c, saturates }: &WmmaProduct) {
         let add: fn(f64, f64, f64) -> f64 = match d.element {
             FragmentElement::F64 => f64::mul_add,

@@ -7,10 +7,10 @@ use thiserror::Error;
 use super::{Accessed, Extent, ImageError};
 use crate::syntax::{Space, printable};
 
-/// Why an access is rejected. Addresses are relative to the state space.
+/// The reason why an access is rejected. Addresses are relative to the state space.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccessError {
-    /// Some byte of the access is outside every allocation.
+    /// Some bytes of the access are outside every allocation.
     #[error("{}", Miss(*address, *bytes, nearest))]
     OutOfBounds {
         /// Address of the access.
@@ -50,14 +50,14 @@ pub enum AccessError {
         /// State space of the access.
         space: Space,
     },
-    /// A load of uninitialised bytes.
+    /// A load of uninitialized bytes.
     #[error("{}{}", Accessed(place, *address, *bytes), NeverWritten { address: *address, bytes: *bytes, first: *first, place })]
     Uninitialised {
         /// Address of the access.
         address: u64,
         /// Size of the access in bytes.
         bytes: usize,
-        /// Offset of the first uninitialised byte from the start of `place`.
+        /// Offset of the first uninitialized byte from the start of `place`.
         first: u64,
         /// The allocation or variable that contains it.
         place: Extent,
@@ -130,7 +130,7 @@ impl fmt::Display for NothingAllocated {
     }
 }
 
-/// Displays the element or the byte that has never been written, after the access.
+/// Displays the element or byte after an access that was never written.
 struct NeverWritten<'a> {
     address: u64,
     bytes: usize,
@@ -149,7 +149,8 @@ impl fmt::Display for NeverWritten<'_> {
     }
 }
 
-/// Displays an access that misses an extent, and by how much. The fields are the address, the size in bytes and the extent.
+/// Displays an access that misses an extent, and by how much. The fields are the address, the size
+/// in bytes and the extent.
 struct Miss<'a>(u64, usize, &'a Extent);
 
 impl fmt::Display for Miss<'_> {

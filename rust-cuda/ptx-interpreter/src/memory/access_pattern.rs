@@ -1,18 +1,20 @@
 //! Coalescing of global accesses and bank conflicts of shared accesses, per warp.
 //!
-//! Global memory is transferred in sectors of 32 bytes, four of which make a line of 128: an access of a warp takes one
-//! transaction per sector that it touches (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
+//! Global memory is transferred in sectors of 32 bytes. Four sectors make a line of 128 bytes. A
+//! warp's access takes one transaction per sector that it touches (CUDA C++ Best Practices Guide,
+//! "Coalesced Access to Global Memory").
 //!
-//! Shared memory has 32 banks. Successive 4-byte words are in successive banks, and each bank serves one word at a
-//! time; lanes that access the same word share it (CUDA C++ Programming Guide, "Shared Memory" of compute capability
-//! 5.x and later). The number of wavefronts, in the profiler's terms, is the maximum number of distinct words in one
-//! bank. With 8 bytes per lane the two half-warps are served one after the other, with 16 bytes the four quarter-warps.
-//! A GPU may pair lanes better where some are inactive or share words; that is not modelled.
+//! Shared memory has 32 banks. Successive 4-byte words are in successive banks. Each bank serves
+//! one word at a time, and lanes that access the same word share it (CUDA C++ Programming Guide,
+//! "Shared Memory" of compute capability 5.x and later). The number of wavefronts, in the
+//! profiler's terms, is the maximum number of distinct words in one bank. With 8 bytes per lane,
+//! the two half-warps are served one after the other; with 16 bytes, the four quarter-warps. A GPU
+//! may pair lanes better if some are inactive or share words. This is not modeled.
 
 /// The lanes of a warp.
 const LANES: usize = 32;
 
-/// Sectors and lines that a warp's access to global memory touches.
+/// Sectors and lines touched by a warp's access to global memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GlobalPattern {
     /// Number of 32-byte sectors with an accessed byte.
@@ -24,7 +26,7 @@ pub struct GlobalPattern {
     pub lines: u32,
 }
 
-/// Wavefronts that a warp's access to shared memory takes.
+/// Wavefronts taken by a warp's access to shared memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SharedPattern {
     /// Number of passes over the banks.
@@ -33,20 +35,20 @@ pub struct SharedPattern {
     pub min_wavefronts: u32,
 }
 
-/// The bank whose words take the most passes of a warp's access to shared memory.
+/// The bank that needs the most passes in a warp's access to shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusiestBank {
     /// Index of the bank, below 32.
     pub bank: u32,
-    /// Number of distinct words that the lanes access in it, which are served one after the other.
+    /// Number of distinct words accessed in the bank, served one after the other.
     pub words: u32,
     /// The lanes that access it: bit i is lane i.
     pub lanes: u32,
 }
 
-/// The pattern of an access of `bytes` (1 to 16) at each address whose bit of `active` is set.
+/// The pattern of an access of `bytes` (1 to 16) at each address with its bit set in `active`.
 ///
-/// The addresses are those of global memory. None may wrap around the end of the address space.
+/// The addresses are in global memory. None may wrap around the end of the address space.
 #[inline]
 pub fn global_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> GlobalPattern {
     let bytes = bytes as u64;
@@ -59,15 +61,15 @@ pub fn global_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> Gl
     let mut sorted = [0; LANES];
     let count = compact(addresses, active, &mut sorted);
     let sorted = &mut sorted[..count];
-    // No early exit, so that the compiler can vectorise the comparison.
+    // No early exit, so the compiler can vectorize the comparison.
     if sorted.windows(2).fold(false, |descends, pair| descends | (pair[0] > pair[1])) {
         sorted.sort_unstable();
     }
     scattered(sorted, bytes)
 }
 
-/// The pattern of an access of `bytes` (1 to 16) of shared memory at each address whose bit of `active` is set; each
-/// is a multiple of `bytes`.
+/// The pattern of an access to `bytes` (1 to 16) bytes of shared memory at each address with its
+/// bit set in `active`. Each address must be a multiple of `bytes`.
 #[inline]
 pub fn shared_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> SharedPattern {
     let groups = lane_groups(bytes);
@@ -75,7 +77,7 @@ pub fn shared_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> Sh
         && let Some(stride) = stride(addresses)
     {
         let min_wavefronts = groups as u32;
-        // Words at a stride of 2ⁿ times an odd number share a bank 2ⁿ at a time, at most all 32.
+        // With a stride of 2ⁿ times an odd number, groups of 2ⁿ words share a bank, at most all 32.
         let words = stride / 4;
         if stride == 0 || stride == bytes as u64 {
             return SharedPattern { wavefronts: min_wavefronts, min_wavefronts };
@@ -95,8 +97,8 @@ pub fn shared_pattern(addresses: &[u64; LANES], active: u32, bytes: usize) -> Sh
     pattern
 }
 
-/// The busiest bank of an access as of [`shared_pattern`], among those of all groups of lanes that are served together;
-/// the first of several. None if no lane is active.
+/// The busiest bank of an access like in [`shared_pattern`], over all groups of lanes that are
+/// served together. The first one in case of a tie; `None` if no lane is active.
 pub fn busiest_bank(addresses: &[u64; LANES], active: u32, bytes: usize) -> Option<BusiestBank> {
     let lanes = LANES / lane_groups(bytes);
     let words = |lane: usize| addresses[lane] / 4..addresses[lane] / 4 + bytes.div_ceil(4) as u64;
@@ -128,7 +130,7 @@ fn lane_groups(bytes: usize) -> usize {
 pub fn stride(addresses: &[u64; LANES]) -> Option<u64> {
     let stride = addresses[1].wrapping_sub(addresses[0]);
     let (mut difference, mut expected) = (0, addresses[0]);
-    // No early exit, so that the compiler can vectorise the comparison.
+    // No early exit, so the compiler can vectorize the comparison.
     for address in addresses {
         difference |= address ^ expected;
         expected = expected.wrapping_add(stride);
@@ -136,7 +138,8 @@ pub fn stride(addresses: &[u64; LANES]) -> Option<u64> {
     (difference == 0).then_some(stride)
 }
 
-/// The pattern of 32 accesses at a constant stride; None if accesses may overlap partly or straddle two sectors.
+/// The pattern of 32 accesses at a constant stride. `None` if accesses may overlap partially or
+/// straddle two sectors.
 #[inline]
 fn strided(first: u64, stride: u64, bytes: u64) -> Option<GlobalPattern> {
     if !bytes.is_power_of_two() || bytes > 16 || (first | stride) & (bytes - 1) != 0 {
@@ -148,7 +151,7 @@ fn strided(first: u64, stride: u64, bytes: u64) -> Option<GlobalPattern> {
     let last = first.wrapping_add(stride.wrapping_mul(LANES as u64 - 1));
     let (first, last) = (first.min(last), first.max(last));
     let step = stride.min(stride.wrapping_neg());
-    // A stride of at most a block skips none; a longer one puts each access into a block of its own.
+    // A stride of at most a block skips none. A longer stride puts each access into its own block.
     let blocks = |size| if step > size { LANES as u32 } else { (last / size - first / size + 1) as u32 };
     Some(GlobalPattern { sectors: blocks(32), min_sectors: bytes as u32, lines: blocks(128) })
 }
@@ -202,7 +205,7 @@ fn scattered(sorted: &[u64], bytes: u64) -> GlobalPattern {
 /// The maximum number of distinct words in one bank.
 fn wavefronts(addresses: &[u64], active: u32, bytes: u64) -> u32 {
     let words = bytes.div_ceil(4);
-    // The first word of each bank; usually the only one.
+    // The first word of each bank, usually the only one.
     let mut first = [0; 32];
     let mut seen = 0_u32;
     let mut others = [0_u64; LANES];
@@ -217,7 +220,7 @@ fn wavefronts(addresses: &[u64], active: u32, bytes: u64) -> u32 {
                 seen |= 1 << bank;
                 first[bank] = word;
             } else if first[bank] != word {
-                // At most 32 words in total: the size of a group of lanes is chosen so.
+                // At most 32 words in total: the size of a group of lanes ensures this.
                 others[count] = word;
                 count += 1;
             }
@@ -229,7 +232,7 @@ fn wavefronts(addresses: &[u64], active: u32, bytes: u64) -> u32 {
     }
 }
 
-/// The maximum number of distinct words in one bank, among `words`, which it reorders.
+/// The maximum number of distinct words in one bank, among `words`. Reorders `words`.
 fn max_words_per_bank(words: &mut [u64]) -> u32 {
     // Sort by bank, then by word.
     words.iter_mut().for_each(|word| *word = word.rotate_right(5));

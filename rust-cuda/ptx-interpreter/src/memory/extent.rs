@@ -19,7 +19,8 @@ pub struct Extent {
     pub start: u64,
     /// Size in bytes.
     pub bytes: u64,
-    /// Size of an element in bytes. With it, messages name elements as in `tile[31]`, else bytes at an address.
+    /// Size of an element in bytes. If set, messages name elements, as in `tile[31]`; otherwise
+    /// bytes at an address.
     pub element: Option<NonZeroU32>,
 }
 
@@ -30,17 +31,17 @@ impl Extent {
         self.start + self.bytes
     }
 
-    /// Offset of an access from the start; None if the access is not entirely inside.
+    /// Offset of an access from the start. `None` if the access is not entirely inside.
     #[inline]
     pub fn offset_of(&self, address: u64, bytes: usize) -> Option<usize> {
         let offset = address.wrapping_sub(self.start);
         (offset <= self.bytes && bytes as u64 <= self.bytes - offset).then_some(offset as usize)
     }
 
-    /// As `offset_of`, with an error.
+    /// Like `offset_of`, with an error.
     ///
     /// # Errors
-    /// [`AccessError::OutOfBounds`], which says by how much the access misses.
+    /// [`AccessError::OutOfBounds`], which tells by how much the access misses.
     #[inline]
     pub fn check(&self, address: u64, bytes: usize) -> Result<usize, AccessError> {
         self.offset_of(address, bytes).ok_or_else(|| AccessError::OutOfBounds { address, bytes, nearest: self.clone() })
@@ -54,8 +55,8 @@ impl Extent {
 }
 
 impl Extent {
-    /// The elements that an access touches, from the first index to the one after the last, which may be outside. None if
-    /// their size is unknown.
+    /// The range of elements that an access touches. It may extend outside the memory. `None` if
+    /// the element size is unknown.
     pub fn elements(&self, address: u64, bytes: usize) -> Option<Range<i64>> {
         let (element, offset) = (i64::from(self.element?.get()), address.wrapping_sub(self.start).cast_signed());
         let last = offset.wrapping_add(bytes.max(1) as i64 - 1);
@@ -63,8 +64,9 @@ impl Extent {
     }
 }
 
-/// Displays the bytes of an access: `` `tile[31]` `` or `` `tile[28..32]` `` where elements are known, otherwise as bytes at an
-/// address of the extent. The fields are the extent, the address and the size in bytes.
+/// Displays the bytes of an access: `` `tile[31]` `` or `` `tile[28..32]` `` if elements are known,
+/// otherwise as bytes at an address of the extent. The fields are the extent, the address and the
+/// size in bytes.
 pub(crate) struct Accessed<'a>(pub(crate) &'a Extent, pub(crate) u64, pub(crate) usize);
 
 impl fmt::Display for Accessed<'_> {

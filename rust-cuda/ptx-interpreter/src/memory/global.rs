@@ -10,19 +10,20 @@ use super::region::NoHostMemory;
 use super::{AccessError, Extent, Image, ImageObjects, Region, Texture, first_address, unspaced_offset};
 use crate::syntax::Space;
 
-/// Minimum alignment of an allocation in bytes, which `cudaMalloc` guarantees too.
+/// Minimum alignment of an allocation in bytes, the same that `cudaMalloc` guarantees.
 pub const ALLOCATION_ALIGNMENT: u64 = 256;
 
-/// Alignment in bytes of an allocation of at least half of them, as NVIDIA's driver has it: programs exist that rely on it.
+/// Alignment in bytes of allocations with at least half this size, as in NVIDIA's driver. Some
+/// programs rely on it.
 pub const LARGE_ALIGNMENT: u64 = 2 << 20;
 
 /// Minimum number of unallocated bytes after each allocation.
 pub const GUARD_BYTES: u64 = 64 << 10;
 
-/// Maximum number of freed allocations that are kept to recognise a use after free.
+/// Maximum number of freed allocations kept to detect a use after free.
 const MAX_FREED: usize = 1024;
 
-/// Why a request of the host failed.
+/// The reason why a host request failed.
 #[derive(Debug, Error)]
 pub enum MemoryError {
     /// Not enough free device memory.
@@ -57,7 +58,7 @@ pub enum MemoryError {
         /// The freed allocation.
         freed: Extent,
     },
-    /// The bytes at a chosen address are in use, or are outside of global memory.
+    /// The bytes at a chosen address are in use, or outside global memory.
     #[error("{bytes} bytes at {address:#x} are in use or outside of global memory; choose another address")]
     Overlap {
         /// The address.
@@ -81,30 +82,30 @@ pub struct Allocation {
     pub number: u64,
 }
 
-/// A snapshot of the allocations, which a launch keeps while the host allocates and frees.
+/// A snapshot of the allocations. A launch keeps it while the host allocates and frees.
 #[derive(Clone, Debug, Default)]
 pub struct GlobalView {
-    /// By ascending address.
+    /// In ascending order of address.
     live: Vec<Allocation>,
-    /// The allocations freed last, in the order of the frees.
+    /// The allocations freed last, in the order they were freed.
     freed: VecDeque<Extent>,
-    /// The heap of kernels, if one of them uses it.
+    /// The kernels' heap, if any kernel uses it.
     heap: Option<Arc<Heap>>,
     image_objects: ImageObjects,
 }
 
 impl GlobalView {
-    /// The live allocations, by ascending address.
+    /// The live allocations, in ascending order of address.
     pub fn allocations(&self) -> &[Allocation] {
         &self.live
     }
 
-    /// The heap of kernels; None unless [`GlobalMemory::make_heap`] has been called.
+    /// The kernels' heap. `None` unless [`GlobalMemory::make_heap`] has been called.
     pub fn heap(&self) -> Option<&Heap> {
         self.heap.as_deref()
     }
 
-    /// The texture and surface objects that kernels may name.
+    /// The texture and surface objects available to kernels.
     pub(crate) fn image_objects(&self) -> &ImageObjects {
         &self.image_objects
     }
@@ -114,11 +115,12 @@ impl GlobalView {
         self.image_objects.contains(handle)
     }
 
-    /// Index in `allocations` of the allocation that contains all bytes of an access, and the offset in it. Takes
-    /// logarithmic time; for repeated accesses to one allocation, check its `extent` first.
+    /// Index in `allocations` of the allocation that contains all bytes of an access, and the
+    /// offset in it. Takes logarithmic time. For repeated accesses to one allocation, check its
+    /// `extent` first.
     ///
     /// # Errors
-    /// If no allocation contains all bytes: the nearest one, or the reason.
+    /// If no allocation contains all bytes. Names the nearest one, or the reason.
     #[inline]
     pub fn find(&self, address: u64, bytes: usize) -> Result<(usize, usize), AccessError> {
         let after = self.live.partition_point(|allocation| allocation.extent.start <= address);
@@ -130,12 +132,12 @@ impl GlobalView {
         Err(self.miss(address, bytes))
     }
 
-    /// Adds the workspace of a cooperative launch and returns its address: its size in 4 bytes, then the word,
-    /// initially 0, in which the grid barrier counts (`grid_workspace` of CUDA's
-    /// `cooperative_groups/details/driver_abi.h`).
+    /// Adds the workspace of a cooperative launch and returns its address. The workspace holds its
+    /// size in 4 bytes, followed by the grid barrier's counter word, initially 0 (`grid_workspace`
+    /// of CUDA's `cooperative_groups/details/driver_abi.h`).
     pub(crate) fn add_grid_workspace(&mut self) -> u64 {
         const BYTES: u64 = 8;
-        // Below every allocation, with a gap of GUARD_BYTES between.
+        // Below every allocation, with a gap of `GUARD_BYTES`.
         let start = first_address(Space::Global) - GUARD_BYTES;
         let extent =
             Extent { name: "the grid's workspace".into(), space: Space::Global, start, bytes: BYTES, element: None };
@@ -160,10 +162,10 @@ impl GlobalView {
         Ok(GlobalSnapshot { regions, heap: self.heap.as_ref().map(|heap| heap.copy()) })
     }
 
-    /// Gives the allocations that are live the bytes that they had when the snapshot was taken.
+    /// Restores the bytes of all live allocations from the snapshot.
     pub(crate) fn restore(&self, snapshot: &GlobalSnapshot) {
         for (start, region) in &snapshot.regions {
-            // The device's addresses are never reused: what begins there is the same allocation.
+            // A device's addresses are never reused, so the same address means the same allocation.
             if let Ok(index) = self.live.binary_search_by_key(start, |allocation| allocation.extent.start) {
                 self.live[index].region.copy_from(region);
             }
@@ -194,52 +196,56 @@ impl GlobalView {
     }
 }
 
-/// The bytes of all allocations at some time, and which of them were initialised.
+/// The bytes of all allocations at some time, and which of them were initialized.
 #[derive(Debug)]
 pub struct GlobalSnapshot {
-    /// Each allocation's first address and a copy of its region.
+    /// The first address of each allocation, and a copy of its region.
     regions: Vec<(u64, Region)>,
     heap: Option<Blocks>,
 }
 
 impl GlobalSnapshot {
-    /// Size on the host in bytes.
+    /// Size on the host, in bytes.
     pub fn host_bytes(&self) -> usize {
         self.regions.iter().map(|(_, region)| region.host_bytes()).sum()
     }
 }
 
-/// The global memory of a device. A clone has the allocations that were live when it was made, and shares their bytes: for a launch
-/// during which the host allocates and frees.
+/// The global memory of a device. A clone keeps the allocations that were live when it was made,
+/// and shares their bytes. A launch uses it while the host allocates and frees.
 #[derive(Clone, Debug)]
 pub struct GlobalMemory {
     /// Copy-on-write: a launch holds a clone of the pointer, and the first change during the launch copies the view.
     view: Arc<GlobalView>,
-    /// Address of the next allocation. Addresses are never reused, so that a use after free is always detected.
+    /// Address of the next allocation. Addresses are never reused, so a use after free is always
+    /// detected.
     next: u64,
     allocated: u64,
     used: u64,
     limit: u64,
-    /// Size of the heap of kernels in bytes.
+    /// Size of the kernels' heap, in bytes.
     heap_bytes: u64,
 }
 
-/// Size of the heap of kernels in bytes, unless the host asks for another (CUDA C++ Programming Guide, Heap Memory Allocation).
+/// Default size of the kernels' heap, in bytes (CUDA C++ Programming Guide, Heap Memory
+/// Allocation).
 pub const DEFAULT_HEAP_BYTES: u64 = 8 << 20;
 
 impl GlobalMemory {
-    /// A memory of `limit` bytes, with no allocations.
+    /// Creates a memory of `limit` bytes without allocations.
     pub fn new(limit: u64) -> Self {
         Self::of_device(0, limit)
     }
 
-    /// The memory of one of several devices, whose addresses are not those of another: 2⁴⁸ bytes from a start of their own.
+    /// Creates the memory of one of several devices with disjoint addresses: each has its own range
+    /// of 2⁴⁸ bytes.
     pub fn of_device(number: u16, limit: u64) -> Self {
         let next = first_address(Space::Global) + (u64::from(number % 1024) << 48);
         Self { view: Arc::default(), next, allocated: 0, used: 0, limit, heap_bytes: DEFAULT_HEAP_BYTES }
     }
 
-    /// Sets the size of the heap from which kernels take memory, if no module that uses it has been loaded. Returns whether it has.
+    /// Sets the size of the kernels' heap, unless a module that uses it has been loaded. Returns
+    /// whether the size was set.
     pub fn set_heap_bytes(&mut self, bytes: u64) -> bool {
         let is_open = self.view.heap.is_none();
         if is_open {
@@ -248,7 +254,7 @@ impl GlobalMemory {
         is_open
     }
 
-    /// Makes the heap from which kernels take memory by `malloc`, unless there is one.
+    /// Creates the heap for the kernels' `malloc`, unless it exists.
     ///
     /// # Errors
     /// `OutOfMemory`, `HostOutOfMemory`
@@ -263,12 +269,14 @@ impl GlobalMemory {
         Ok(())
     }
 
-    /// Makes a texture a texture object, which kernels name by this handle. An object with the handle is replaced.
+    /// Registers a texture as a texture object with this handle for kernels. Replaces any object
+    /// with the handle.
     pub fn add_texture(&mut self, handle: u64, texture: Texture) {
         Arc::make_mut(&mut self.view).image_objects.add_texture(handle, texture);
     }
 
-    /// Makes an image a surface object, which kernels name by this handle. An object with the handle is replaced.
+    /// Registers an image as a surface object with this handle for kernels. Replaces any object
+    /// with the handle.
     pub fn add_surface(&mut self, handle: u64, image: Image) {
         Arc::make_mut(&mut self.view).image_objects.add_surface(handle, image);
     }
@@ -278,12 +286,12 @@ impl GlobalMemory {
         Arc::make_mut(&mut self.view).image_objects.remove(handle)
     }
 
-    /// The memory with the allocations of another device too, for a launch that accesses both.
+    /// Adds the allocations of another device to the memory, for a launch that accesses both.
     #[must_use]
     pub fn with_allocations_of(mut self, other: &Self) -> Self {
         let GlobalView { live, freed, .. } = Arc::make_mut(&mut self.view);
         live.extend(other.view.live.iter().cloned());
-        // What devices and host share has the same address on all of them.
+        // Memory shared between devices and the host has the same address on all of them.
         live.sort_by_key(|allocation| allocation.extent.start);
         live.dedup_by_key(|allocation| allocation.extent.start);
         freed.extend(other.view.freed.iter().cloned());
@@ -300,8 +308,9 @@ impl GlobalMemory {
         self.limit
     }
 
-    /// Allocates `bytes` uninitialised bytes, 0 or more, and returns their address, a multiple of `ALLOCATION_ALIGNMENT`
-    /// or `LARGE_ALIGNMENT`. The host's memory is taken as bytes are written.
+    /// Allocates `bytes` uninitialized bytes, possibly 0, and returns their address, a multiple of
+    /// `ALLOCATION_ALIGNMENT` or `LARGE_ALIGNMENT`. Host memory is committed when bytes are
+    /// written.
     ///
     /// # Errors
     /// `OutOfMemory`, `HostOutOfMemory`
@@ -310,7 +319,7 @@ impl GlobalMemory {
         self.allocate_named(&name, bytes)
     }
 
-    /// As `allocate`, with a name for messages: for variables of a module.
+    /// Like `allocate`, with a name for messages. Used for a module's variables.
     ///
     /// # Errors
     /// `OutOfMemory`, `HostOutOfMemory`
@@ -321,7 +330,8 @@ impl GlobalMemory {
         self.add(name, Arc::new(region))
     }
 
-    /// Makes a region an allocation, and returns its address: for bytes that are also accessed in another way.
+    /// Adds a region as an allocation and returns its address. Used for bytes that are also
+    /// accessed in another way.
     ///
     /// # Errors
     /// `OutOfMemory`
@@ -331,7 +341,7 @@ impl GlobalMemory {
         let extent = Extent { name: name.into(), space: Space::Global, start, bytes, element: None };
         let allocation = Allocation { extent, region, number: self.allocated };
         let live = &mut Arc::make_mut(&mut self.view).live;
-        // Addresses ascend, apart from those that callers choose.
+        // Addresses ascend, except those that callers choose.
         match live.last() {
             Some(last) if last.extent.start > start => {
                 let index = live.partition_point(|other| other.extent.start < start);
@@ -343,8 +353,8 @@ impl GlobalMemory {
         Ok(start)
     }
 
-    /// Makes a region an allocation at an address that the caller chooses, such as that of memory which host and device share.
-    /// It does not count as the device's memory.
+    /// Adds a region as an allocation at an address that the caller chooses, such as memory shared
+    /// by host and device. It does not count toward the device's memory.
     ///
     /// # Errors
     /// `Overlap`
@@ -361,14 +371,14 @@ impl GlobalMemory {
         }
         let extent = Extent { name: name.into(), space: Space::Global, start: address, bytes, element: None };
         let view = Arc::make_mut(&mut self.view);
-        // The address may have been that of shared memory before.
+        // The address may have belonged to shared memory before.
         view.freed.retain(|freed| freed.start != address);
         view.live.insert(index, Allocation { extent, region, number: self.allocated });
         (self.allocated, self.used, self.limit) = (self.allocated + 1, self.used + bytes, self.limit + bytes);
         Ok(())
     }
 
-    /// Reserves an address for a later allocation of `bytes`, which no other will have.
+    /// Reserves an address for a later allocation of `bytes`. No other allocation will get it.
     ///
     /// # Errors
     /// `OutOfMemory`
@@ -378,7 +388,8 @@ impl GlobalMemory {
         Ok(start)
     }
 
-    /// Allocates uninitialised bytes at an address that is [reserved](Self::reserve) for them. After it is freed, it may be allocated again.
+    /// Allocates uninitialized bytes at an address [reserved](Self::reserve) for them. After it is
+    /// freed, it may be allocated again.
     ///
     /// # Errors
     /// `OutOfMemory`, `HostOutOfMemory`, `Overlap`
@@ -391,7 +402,7 @@ impl GlobalMemory {
         Ok(())
     }
 
-    /// Frees an allocation that [`add_at`](Self::add_at) made.
+    /// Frees an allocation made by [`add_at`](Self::add_at).
     ///
     /// # Errors
     /// `NotAllocated`, `FreedTwice`
@@ -402,7 +413,8 @@ impl GlobalMemory {
         Ok(())
     }
 
-    /// Address of an allocation of `bytes`, and where the next one may begin, if there is room for it.
+    /// Address of an allocation of `bytes`, and the address at which the next one may begin, if
+    /// there is room.
     fn place_of(&self, bytes: u64) -> Result<(u64, u64), MemoryError> {
         let alignment = if bytes >= LARGE_ALIGNMENT / 2 { LARGE_ALIGNMENT } else { ALLOCATION_ALIGNMENT };
         let start = self.next.checked_next_multiple_of(alignment);
@@ -437,7 +449,8 @@ impl GlobalMemory {
         Ok(())
     }
 
-    /// A snapshot of the allocations, for a launch. It copies nothing unless an allocation or a free follows.
+    /// A snapshot of the allocations, for a launch. It copies nothing until the host allocates or
+    /// frees.
     pub fn view(&self) -> Arc<GlobalView> {
         Arc::clone(&self.view)
     }
@@ -452,7 +465,7 @@ impl GlobalMemory {
         Ok(())
     }
 
-    /// Reads bytes at an address, initialised or not.
+    /// Reads bytes at an address, initialized or not.
     ///
     /// # Errors
     /// `Access`, if the bytes are not all in one allocation.
@@ -462,7 +475,7 @@ impl GlobalMemory {
         Ok(())
     }
 
-    /// Number of the first of these bytes that is uninitialised; None if none is.
+    /// Index of the first uninitialized byte. `None` if all are initialized.
     ///
     /// # Errors
     /// `Access`, if the bytes are not all in one allocation.
@@ -489,7 +502,7 @@ impl GlobalMemory {
         self.view.snapshot()
     }
 
-    /// Gives the allocations that are still live the bytes that they had when the snapshot was taken.
+    /// Restores the bytes of all allocations that are still live from the snapshot.
     pub fn restore(&self, snapshot: &GlobalSnapshot) {
         self.view.restore(snapshot);
     }

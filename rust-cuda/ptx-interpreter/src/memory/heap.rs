@@ -1,4 +1,4 @@
-//! The heap of a device, from which kernels take memory by `malloc`.
+//! The heap of a device, for `malloc` in kernels.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,21 +7,21 @@ use thiserror::Error;
 
 use super::Region;
 
-/// Alignment of a block in bytes, and the bytes after it that belong to none.
+/// Alignment of a block in bytes, and size of the gap after it.
 const GRANULE: usize = 32;
 
-/// Why a pointer is not freed.
+/// The reason why a pointer cannot be freed.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum BadFree {
-    /// No block that is in use begins there.
+    /// No allocated block begins there.
     #[error("where no block of the heap begins that is in use: was it freed before?")]
     NoBlock,
-    /// The pointer is not to the heap.
+    /// The pointer does not point to the heap.
     #[error("which is not on the heap: malloc has not returned it")]
     NotOnHeap,
 }
 
-/// The heap: one allocation of global memory, whose blocks kernels take and give back.
+/// The heap: one allocation of global memory, divided into blocks that kernels allocate and free.
 #[derive(Debug)]
 pub struct Heap {
     start: u64,
@@ -29,7 +29,7 @@ pub struct Heap {
     blocks: Mutex<Blocks>,
 }
 
-/// By offset, the sizes of blocks, without the bytes after each, and of gaps between them.
+/// Sizes by offset: of the blocks, without the gap after each, and of the free ranges between them.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     used: BTreeMap<usize, usize>,
@@ -37,21 +37,22 @@ pub(super) struct Blocks {
 }
 
 impl Heap {
-    /// A heap without blocks, of a region that begins at an address.
+    /// Creates a heap without blocks in a region that begins at an address.
     pub(super) fn new(start: u64, region: Arc<Region>) -> Self {
         let gaps = BTreeMap::from([(0, region.bytes())]);
         Self { start, region, blocks: Mutex::new(Blocks { used: BTreeMap::new(), gaps }) }
     }
 
-    /// The first bytes of the heap's allocation.
+    /// Start address of the heap's allocation.
     pub fn start(&self) -> u64 {
         self.start
     }
 
-    /// Takes a block of uninitialised bytes, whose offset in the heap is a multiple of 32; None if there is no room for it.
+    /// Allocates a block of uninitialized bytes. Returns its offset in the heap, a multiple of 32,
+    /// or `None` if there is no room.
     pub fn allocate(&self, bytes: usize) -> Option<usize> {
         let mut blocks = self.blocks();
-        // A block of no bytes has an address of its own too.
+        // An empty block also has its own address.
         let taken = bytes.max(1).checked_next_multiple_of(GRANULE)?.checked_add(GRANULE)?;
         let (offset, gap) = blocks.gaps.iter().find(|(_, gap)| **gap >= taken).map(|(offset, gap)| (*offset, *gap))?;
         blocks.gaps.remove(&offset);
@@ -63,10 +64,10 @@ impl Heap {
         Some(offset)
     }
 
-    /// Gives back the block that begins at an address. Its bytes are uninitialised then.
+    /// Frees the block that begins at an address. Its bytes become uninitialized.
     ///
     /// # Errors
-    /// If none does.
+    /// If no block begins there.
     pub fn free(&self, address: u64) -> Result<(), BadFree> {
         let offset = address.checked_sub(self.start).filter(|offset| *offset < self.region.bytes() as u64);
         let mut offset = offset.ok_or(BadFree::NotOnHeap)? as usize;
@@ -91,7 +92,7 @@ impl Heap {
         self.blocks().clone()
     }
 
-    /// Gives the heap the blocks of a snapshot.
+    /// Restores the blocks of a snapshot.
     pub(super) fn restore(&self, blocks: &Blocks) {
         self.blocks().clone_from(blocks);
     }

@@ -1,4 +1,4 @@
-//! The set of initialised bytes of a region.
+//! The set of initialized bytes of a region.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
@@ -11,19 +11,19 @@ const WORD_BYTES: usize = u32::BITS as usize;
 #[derive(Debug)]
 pub(super) struct Initialised {
     bytes: usize,
-    /// A bit for each byte, set if it is initialised. Bits beyond the last byte are never set.
+    /// One bit per byte, set if the byte is initialized. Bits beyond the last byte are never set.
     bitmap: Box<[AtomicU32]>,
-    /// Number of bits that are not set. At 0, the usual case, the bitmap is not consulted.
+    /// Number of clear bits. At 0, the usual case, the bitmap is not consulted.
     missing: AtomicUsize,
 }
 
 impl Initialised {
-    /// An empty set for a region of `bytes` bytes.
+    /// Creates an empty set for a region of `bytes` bytes.
     pub(super) fn try_new(bytes: usize) -> Result<Self, NoHostMemory> {
         Ok(Self { bytes, bitmap: zeroed(bytes.div_ceil(WORD_BYTES))?, missing: AtomicUsize::new(bytes) })
     }
 
-    /// Size on the host in bytes.
+    /// Size on the host, in bytes.
     pub(super) fn host_bytes(&self) -> usize {
         size_of_val(&*self.bitmap)
     }
@@ -33,8 +33,8 @@ impl Initialised {
         *self.missing.get_mut() = self.bytes;
     }
 
-    /// Makes it equal to the set of another region of the same size. No other thread may change either at the same
-    /// time.
+    /// Copies the set of another region of the same size. No other thread may change either set at
+    /// the same time.
     pub(super) fn copy_from(&self, source: &Self) {
         for (word, from) in self.bitmap.iter().zip(&source.bitmap) {
             let bits = from.load(Relaxed);
@@ -61,8 +61,8 @@ impl Initialised {
         })
     }
 
-    /// Adds bytes. With `is_private`, the caller guarantees that no other thread does so at the same time, which is
-    /// cheaper.
+    /// Adds bytes. With `is_private`, the caller guarantees that no other thread adds bytes at the
+    /// same time, which is cheaper.
     #[inline]
     pub(super) fn insert(&self, offset: usize, bytes: usize, is_private: bool) {
         if self.missing.load(Relaxed) == 0 {
@@ -95,7 +95,8 @@ impl Initialised {
     /// Removes bytes.
     pub(super) fn remove(&self, offset: usize, bytes: usize) {
         for (word, bits) in bits_of(offset, bytes) {
-            // The count may be too high for a moment, which only costs a look at the bitmap, but never too low.
+            // The count may briefly be too high, which only costs a look at the bitmap, but never
+            // too low.
             self.missing.fetch_add(bits.count_ones() as usize, Relaxed);
             let old = self.bitmap[word].fetch_and(!bits, Relaxed);
             self.missing.fetch_sub((bits & !old).count_ones() as usize, Relaxed);

@@ -1,4 +1,4 @@
-//! The bytes of an allocation and the set of initialised ones.
+//! The bytes of an allocation, and the set of initialized ones.
 
 use std::sync::atomic::{AtomicU32, Ordering::*};
 use std::sync::{Mutex, PoisonError};
@@ -7,8 +7,9 @@ use thiserror::Error;
 
 use super::initialised::Initialised;
 
-/// The value of a word. An uninitialised one is NaN in every float type, the largest unsigned integer, −1 as a signed one: words hold the
-/// complements of their values, and the host's system gives zeros, without memory until they are written.
+/// The value of a word. An uninitialized word is NaN in every float type, the largest unsigned
+/// integer, or −1 as a signed integer. Words store the complements of their values because the
+/// operating system provides zeros, which use no memory until written.
 #[inline]
 fn get(word: &AtomicU32) -> u32 {
     !word.load(Relaxed)
@@ -19,7 +20,8 @@ fn set(word: &AtomicU32, value: u32) {
     word.store(!value, Relaxed);
 }
 
-/// Locks for atomic operations of 8 and 16 bytes, which cover several words; the offset selects the lock.
+/// Locks for atomic operations of 8 and 16 bytes, which cover several words. The offset selects the
+/// lock.
 static STRIPES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 
 /// The host does not have enough memory.
@@ -27,32 +29,33 @@ static STRIPES: [Mutex<()>; 64] = [const { Mutex::new(()) }; 64];
 #[error("the host cannot allocate it")]
 pub struct NoHostMemory;
 
-/// Words of zeros, which take memory of the host when they are written.
+/// Allocates words of zeros. They use host memory only once written.
 pub(super) fn zeroed(words: usize) -> Result<Box<[AtomicU32]>, NoHostMemory> {
     bytemuck::try_zeroed_slice_box(words).map_err(|()| NoHostMemory)
 }
 
-/// The bytes of one allocation, little-endian, and which of them are initialised.
+/// The little-endian bytes of one allocation, and which of them are initialized.
 ///
-/// Blocks access it in parallel. Each access is one or two relaxed atomic accesses of a word, so a race in a kernel
-/// yields some value, as on a GPU, and never undefined behaviour of the interpreter. An access of 8 bytes may be torn
-/// by a plain one that races with it; `load_whole`, `store_whole` and `update` do not tear each other. No access orders
-/// others: the execution of a kernel's fence also calls `std::sync::atomic::fence`.
+/// Blocks access it in parallel. Each access is one or two relaxed atomic accesses to a word, so a
+/// race in a kernel yields some value, as on a GPU, and never undefined behavior in the
+/// interpreter. An access of 8 bytes may be torn by a racing plain access; `load_whole`,
+/// `store_whole` and `update` do not tear each other. No access orders others: executing a kernel's
+/// fence also calls `std::sync::atomic::fence`.
 ///
-/// Offsets are in bytes; that of a single access is a multiple of its size. Every method panics, as a slice does, if an
-/// offset is out of bounds or misaligned: callers have resolved the allocation before, and a bug in them must not read
-/// or change other bytes.
+/// Offsets are in bytes. The offset of a single access is a multiple of its size. Like a slice,
+/// every method panics if an offset is out of bounds or misaligned. Callers have already resolved
+/// the allocation, and a bug in them must not read or change other bytes.
 #[derive(Debug)]
 pub struct Region {
     bytes: usize,
     words: Box<[AtomicU32]>,
     initialised: Initialised,
-    /// Whether only one host thread accesses it at a time, so that updates need no synchronisation.
+    /// Whether only one host thread accesses it at a time, so updates need no synchronization.
     is_private: bool,
 }
 
 impl Region {
-    /// A region of `bytes` bytes, none initialised.
+    /// Creates a region of `bytes` uninitialized bytes.
     ///
     /// # Panics
     /// If the host does not have enough memory.
@@ -60,17 +63,17 @@ impl Region {
         Self::try_new(bytes).expect("the host has memory for a block's or a thread's memory")
     }
 
-    /// As `new`, for memory that one host thread accesses at a time, such as a block's shared memory. Updates, first
-    /// stores and stores of less than a word are much faster, and may be lost if two threads execute them at the same
-    /// time.
+    /// Like `new`, for memory that only one host thread accesses at a time, such as a block's
+    /// shared memory. Updates, first stores and stores of less than a word are much faster, but may
+    /// be lost if two threads execute them at the same time.
     pub fn private(bytes: usize) -> Self {
         Self { is_private: true, ..Self::new(bytes) }
     }
 
-    /// As `new`, without a panic if the host does not have enough memory.
+    /// Like `new`, without a panic if the host does not have enough memory.
     ///
     /// # Errors
-    /// If the host does not have it.
+    /// If the host does not have enough memory.
     pub fn try_new(bytes: usize) -> Result<Self, NoHostMemory> {
         let initialised = Initialised::try_new(bytes)?;
         Ok(Self { bytes, words: zeroed(bytes.div_ceil(4))?, initialised, is_private: false })
@@ -79,21 +82,21 @@ impl Region {
     /// A copy, without a panic if the host does not have enough memory.
     ///
     /// # Errors
-    /// If the host does not have it.
+    /// If the host does not have enough memory.
     pub fn try_clone(&self) -> Result<Self, NoHostMemory> {
         let copy = Self { is_private: self.is_private, ..Self::try_new(self.bytes)? };
         copy.copy_from(self);
         Ok(copy)
     }
 
-    /// A region with a copy of `bytes`, all initialised.
+    /// Creates a region with a copy of `bytes`, all initialized.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let region = Self::new(bytes.len());
         region.write(0, bytes);
         region
     }
 
-    /// Copies the bytes of a region of the same size, and which of them are initialised.
+    /// Copies the bytes of a region of the same size, and which of them are initialized.
     ///
     /// # Panics
     /// If the sizes differ.
@@ -101,7 +104,7 @@ impl Region {
         assert_eq!(self.bytes, source.bytes, "regions of the same size");
         for (word, from) in self.words.iter().zip(&source.words) {
             let value = from.load(Relaxed);
-            // A word that nothing has written stays without memory of the host.
+            // A word that was never written keeps using no host memory.
             if value != word.load(Relaxed) {
                 word.store(value, Relaxed);
             }
@@ -115,12 +118,12 @@ impl Region {
         self.bytes
     }
 
-    /// Size on the host in bytes, with the set of initialised bytes.
+    /// Size on the host in bytes, including the set of initialized bytes.
     pub fn host_bytes(&self) -> usize {
         size_of_val(&*self.words) + self.initialised.host_bytes()
     }
 
-    /// Makes every byte uninitialised again, as the next block must find its shared memory.
+    /// Makes every byte uninitialized again, for the shared memory of the next block.
     pub fn poison(&mut self) {
         self.words.iter_mut().for_each(|word| *word.get_mut() = 0);
         self.initialised.clear();
@@ -138,7 +141,7 @@ impl Region {
         }
     }
 
-    /// Stores the low 1, 2, 4 or 8 bytes of `value` at `offset`, which makes them initialised.
+    /// Stores the low 1, 2, 4 or 8 bytes of `value` at `offset` and marks them initialized.
     #[inline]
     pub fn store(&self, offset: usize, bytes: usize, value: u64) {
         self.check(offset, bytes, bytes);
@@ -153,7 +156,7 @@ impl Region {
         self.mark_initialised(offset, bytes);
     }
 
-    /// Loads contiguous values of 1, 2, 4 or 8 bytes from `offset` on, one per lane.
+    /// Loads contiguous values of 1, 2, 4 or 8 bytes starting at `offset`, one per lane.
     #[inline]
     pub fn load_run(&self, offset: usize, bytes: usize, destination: &mut [u64]) {
         self.check(offset, bytes, destination.len() * bytes);
@@ -179,7 +182,8 @@ impl Region {
         }
     }
 
-    /// Stores the low 1, 2, 4 or 8 bytes of each value contiguously from `offset` on, which makes them initialised.
+    /// Stores the low 1, 2, 4 or 8 bytes of each value contiguously, starting at `offset`, and
+    /// marks them initialized.
     #[inline]
     pub fn store_run(&self, offset: usize, bytes: usize, values: &[u64]) {
         self.check(offset, bytes, values.len() * bytes);
@@ -206,18 +210,21 @@ impl Region {
         self.mark_initialised(offset, values.len() * bytes);
     }
 
-    /// As `load`, never torn by `store_whole` or `update`: for volatile, relaxed and acquire loads.
+    /// Like `load`, but never torn by `store_whole` or `update`. For volatile, relaxed and acquire
+    /// loads.
     pub fn load_whole(&self, offset: usize, bytes: usize) -> u64 {
         self.exclusively(offset, bytes, || self.load(offset, bytes))
     }
 
-    /// As `store`, never torn for `load_whole` and `update`: for volatile, relaxed and release stores.
+    /// Like `store`, but never torn for `load_whole` and `update`. For volatile, relaxed and
+    /// release stores.
     pub fn store_whole(&self, offset: usize, bytes: usize, value: u64) {
         self.exclusively(offset, bytes, || self.store(offset, bytes, value));
     }
 
-    /// Replaces the 1, 2, 4 or 8 bytes at `offset` by `new` of them and returns the old ones, atomically with respect
-    /// to updates of the same size. `new` may be called several times, and must not access memory.
+    /// Replaces the 1, 2, 4 or 8 bytes at `offset` with the result of `new` and returns the old
+    /// ones, atomically with respect to updates of the same size. `new` may be called several times
+    /// and must not access memory.
     #[inline]
     pub fn update(&self, offset: usize, bytes: usize, mut new: impl FnMut(u64) -> u64) -> u64 {
         self.check(offset, bytes, bytes);
@@ -234,7 +241,7 @@ impl Region {
         old
     }
 
-    /// As `update`, for 16 bytes.
+    /// Like `update`, for 16 bytes.
     pub fn update_wide(&self, offset: usize, new: impl FnOnce(u128) -> u128) -> u128 {
         self.exclusively(offset, 16, || {
             let old = u128::from(self.load(offset, 8)) | u128::from(self.load(offset + 8, 8)) << 64;
@@ -245,7 +252,7 @@ impl Region {
         })
     }
 
-    /// Writes bytes, at any offset, and makes them initialised.
+    /// Writes bytes at any offset and marks them initialized.
     pub fn write(&self, offset: usize, source: &[u8]) {
         let head = head_bytes(offset, source.len());
         let (head, rest) = source.split_at(head);
@@ -259,7 +266,8 @@ impl Region {
         self.mark_initialised(offset, source.len());
     }
 
-    /// Writes at most 16 bytes, at any offset. Those of `unwritten` (bit i is byte i) are uninitialised then, the others initialised.
+    /// Writes at most 16 bytes at any offset. The bytes in `unwritten` (bit i is byte i) become
+    /// uninitialized, the others initialized.
     pub fn write_part(&self, offset: usize, source: &[u8], unwritten: u16) {
         self.write(offset, source);
         (0..source.len())
@@ -267,7 +275,7 @@ impl Region {
             .for_each(|byte| self.mark_uninitialised(offset + byte, 1));
     }
 
-    /// Those of at most 16 bytes that are uninitialised: bit i is byte i.
+    /// The uninitialized ones of at most 16 bytes: bit i is byte i.
     pub fn unwritten(&self, offset: usize, bytes: usize) -> u16 {
         let missing = |byte: &usize| !self.is_initialised(offset + byte, 1);
         match self.is_initialised(offset, bytes) {
@@ -276,7 +284,7 @@ impl Region {
         }
     }
 
-    /// Reads bytes, at any offset, initialised or not.
+    /// Reads bytes at any offset, initialized or not.
     pub fn read(&self, offset: usize, destination: &mut [u8]) {
         let bytes = destination.len();
         let (head, rest) = destination.split_at_mut(head_bytes(offset, bytes));
@@ -289,7 +297,7 @@ impl Region {
         self.read_bytes(offset + bytes - tail.len(), tail);
     }
 
-    /// Writes zeros, at any offset, and makes them initialised.
+    /// Writes zeros at any offset and marks them initialized.
     pub fn fill_zero(&self, offset: usize, bytes: usize) {
         let head = head_bytes(offset, bytes);
         let (words, tail) = ((bytes - head) / 4, (bytes - head) % 4);
@@ -300,13 +308,14 @@ impl Region {
         self.mark_initialised(offset, bytes);
     }
 
-    /// Whether all of the bytes are initialised.
+    /// Whether all of the bytes are initialized.
     #[inline]
     pub fn is_initialised(&self, offset: usize, bytes: usize) -> bool {
         self.initialised.contains(offset, bytes)
     }
 
-    /// A copy of the bytes, in which those that are uninitialised are zero, and the ranges in it of the others, in order.
+    /// A copy of the bytes with zeros for uninitialized ones, and the ranges of the initialized
+    /// ones, in order.
     pub fn initialised_bytes(&self, offset: usize, bytes: usize) -> (Vec<u8>, Vec<(usize, usize)>) {
         let (mut copy, mut ranges) = (vec![0; bytes], Vec::<(usize, usize)>::new());
         for byte in (0..bytes).filter(|byte| self.is_initialised(offset + byte, 1)) {
@@ -321,18 +330,18 @@ impl Region {
         (copy, ranges)
     }
 
-    /// Offset of the first of these bytes that is uninitialised, if any.
+    /// Offset of the first uninitialized byte, if any.
     pub fn first_uninitialised(&self, offset: usize, bytes: usize) -> Option<usize> {
         self.initialised.first_missing(offset, bytes)
     }
 
-    /// Marks the bytes initialised without changing them.
+    /// Marks the bytes as initialized without changing them.
     #[inline]
     pub fn mark_initialised(&self, offset: usize, bytes: usize) {
         self.initialised.insert(offset, bytes, self.is_private);
     }
 
-    /// Marks the bytes uninitialised without changing them: for copies of uninitialised bytes.
+    /// Marks the bytes as uninitialized without changing them, for copies of uninitialized bytes.
     pub fn mark_uninitialised(&self, offset: usize, bytes: usize) {
         self.initialised.remove(offset, bytes);
     }
@@ -364,7 +373,8 @@ impl Region {
         }
     }
 
-    /// Updates 1 or 2 bytes of a word whose other bytes another thread may store to at the same time.
+    /// Updates 1 or 2 bytes of a word. Another thread may store to the word's other bytes at the
+    /// same time.
     fn update_part(&self, offset: usize, bytes: usize, mut new: impl FnMut(u32) -> u32) -> u32 {
         let (shift, mask) = (offset % 4 * 8, mask(bytes));
         let with = |word: u32, part: u32| word & !(mask << shift) | (part & mask) << shift;
@@ -384,7 +394,7 @@ impl Region {
         }
     }
 
-    /// Runs `access`, excluding other such calls for several words at that offset.
+    /// Runs `access`, excluding other such calls for multi-word accesses at that offset.
     fn exclusively<R>(&self, offset: usize, bytes: usize, access: impl FnOnce() -> R) -> R {
         if bytes <= 4 || self.is_private {
             return access();

@@ -1,9 +1,11 @@
-//! Tensor maps: which elements of global memory an asynchronous copy of a tensor accesses, and where they are in shared memory.
+//! Tensor maps: the elements of global memory that an asynchronous tensor copy accesses, and their
+//! places in shared memory.
 //!
-//! A GPU's driver writes them in a format that NVIDIA does not document. These are 128 bytes too, in a format of their own.
+//! A GPU's driver writes tensor maps in a format that NVIDIA does not document. These also have 128
+//! bytes, in their own format.
 //!
-//! The rules are those of `cuTensorMapEncodeTiled` in cuda.h, and of the CUDA C++ Programming Guide, Asynchronous Data Copies using the
-//! Tensor Memory Accelerator.
+//! The rules come from `cuTensorMapEncodeTiled` in cuda.h, and from the CUDA C++ Programming Guide,
+//! Asynchronous Data Copies using the Tensor Memory Accelerator.
 
 use std::ops::Range;
 
@@ -12,13 +14,13 @@ use thiserror::Error;
 /// Size of a tensor map in bytes (`CUtensorMap`).
 pub const TENSOR_MAP_BYTES: usize = 128;
 
-/// Maximum number of a tensor's dimensions.
+/// Maximum number of dimensions of a tensor.
 pub const MAX_TENSOR_RANK: usize = 5;
 
-/// How a tensor map begins.
+/// The first bytes of a tensor map.
 const MAGIC: [u8; 8] = *b"emulTMAP";
 
-/// Bytes of shared memory that a copy accesses at once.
+/// Number of bytes of shared memory that a copy accesses at once.
 pub(crate) const CHUNK: usize = 16;
 
 /// The type of a tensor's elements.
@@ -44,11 +46,11 @@ pub enum TensorElement {
     F64,
     /// A bfloat16.
     Bf16,
-    /// A float of 32 bits; loads flush subnormal numbers to zero.
+    /// A float of 32 bits. Loads flush subnormal numbers to zero.
     F32Ftz,
-    /// A float of 32 bits; loads round to the precision of tf32.
+    /// A float of 32 bits. Loads round to the precision of tf32.
     Tf32,
-    /// As `Tf32`, and loads flush subnormal numbers to zero.
+    /// Like `Tf32`, and loads also flush subnormal numbers to zero.
     Tf32Ftz,
 }
 
@@ -80,7 +82,8 @@ impl TensorElement {
         }
     }
 
-    /// The NaN that loads put in the place of elements out of bounds; None for integers. NVIDIA does not say which NaN it is.
+    /// The NaN with which loads replace out-of-bounds elements. `None` for integers. NVIDIA does
+    /// not specify which NaN it is.
     fn nan(self) -> Option<u64> {
         match self {
             Self::F16 | Self::Bf16 => Some(0x7fff),
@@ -90,7 +93,7 @@ impl TensorElement {
         }
     }
 
-    /// What a load makes of the bytes of elements.
+    /// Converts the bytes of elements as a load does.
     pub(crate) fn convert(self, bytes: &mut [u8]) {
         let (flushes, rounds) = match self {
             Self::F32Ftz => (true, false),
@@ -104,7 +107,8 @@ impl TensorElement {
                 value = 0_f32.copysign(value);
             }
             if rounds && !value.is_nan() {
-                // To the nearest number with 10 fraction bits, and away from zero from halfway, as `cvt.rna.tf32.f32`.
+                // Rounds to the nearest number with 10 fraction bits, ties away from zero, like
+                // `cvt.rna.tf32.f32`.
                 value = f32::from_bits((value.to_bits() + 0x1000) & !0x1fff);
             }
             *element = value.to_le_bytes();
@@ -112,10 +116,10 @@ impl TensorElement {
     }
 }
 
-/// How the 16-byte chunks of a box are permuted in shared memory.
+/// Permutation of a box's 16-byte chunks in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swizzle {
-    /// Not at all.
+    /// No permutation.
     None,
     /// Within 32 bytes.
     Bytes32,
@@ -129,7 +133,7 @@ impl Swizzle {
     /// All of them, in the order of `CUtensorMapSwizzle`.
     pub const ALL: [Self; 4] = [Self::None, Self::Bytes32, Self::Bytes64, Self::Bytes128];
 
-    /// The number of bytes within which chunks are permuted; None if they are not.
+    /// The number of bytes within which chunks are permuted. `None` if they are not.
     pub(crate) fn span(self) -> Option<u64> {
         match self {
             Self::None => None,
@@ -139,42 +143,44 @@ impl Swizzle {
         }
     }
 
-    /// Where the chunk at an address of shared memory is. Shared memory has rows of 128 bytes: the chunk's number in its span is
-    /// combined with the row's number by exclusive or.
+    /// The permuted address of a chunk of shared memory. Shared memory has rows of 128 bytes; the
+    /// chunk's number in its span is XORed with the row's number.
     pub(crate) fn permute(self, address: u64) -> u64 {
         let mask = self.span().unwrap_or(CHUNK as u64) / CHUNK as u64 - 1;
         address ^ ((address >> 7 & mask) << 4)
     }
 }
 
-/// A tensor in global memory, and the box of it that a copy accesses. Elements of the first dimension are adjacent.
+/// A tensor in global memory, and the box of it that a copy accesses. Elements along the first
+/// dimension are adjacent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     /// The type of the elements.
     pub element: TensorElement,
     /// Address of the first element.
     pub address: u64,
-    /// Number of elements of each dimension.
+    /// Number of elements per dimension.
     pub sizes: Vec<u64>,
-    /// Bytes from an element to the next one of each dimension but the first.
+    /// Distance in bytes between consecutive elements of each dimension except the first.
     pub strides: Vec<u64>,
-    /// Number of elements of each dimension over which the box extends.
+    /// Extent of the box in each dimension, in elements.
     pub box_sizes: Vec<u32>,
-    /// Of each dimension, how far apart the elements of the box are. That of the first dimension is ignored.
+    /// Distance between the box's elements in each dimension. The value for the first dimension is
+    /// ignored.
     pub element_strides: Vec<u32>,
     /// The order in shared memory.
     pub swizzle: Swizzle,
-    /// Whether elements out of bounds are NaN in shared memory; otherwise they are zeros.
+    /// Whether out-of-bounds elements are NaN in shared memory. Otherwise they are zeros.
     pub fills_with_nan: bool,
 }
 
-/// Why there is no such tensor map.
+/// The reason why a tensor map is invalid.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum InvalidTensor {
-    /// The number of dimensions is not 1 to 5, or arrays have other lengths.
+    /// The number of dimensions is not 1 to 5, or the arrays' lengths differ.
     #[error("a tensor has 1 to 5 dimensions")]
     Rank,
-    /// The address is no multiple of 16.
+    /// The address is not a multiple of 16.
     #[error("the address {0:#x} of a tensor has to be a multiple of 16")]
     Address(u64),
     /// A size is 0 or more than 2³².
@@ -185,7 +191,7 @@ pub enum InvalidTensor {
         /// Its size.
         size: u64,
     },
-    /// A stride is no multiple of 16, or 2⁴⁰ or more.
+    /// A stride is not a multiple of 16, or is 2⁴⁰ or more.
     #[error("stride {stride} of dimension {dimension}: it has to be a multiple of 16 bytes below 2^40")]
     Stride {
         /// The dimension, from 1.
@@ -193,7 +199,7 @@ pub enum InvalidTensor {
         /// Its stride.
         stride: u64,
     },
-    /// A size of the box is 0 or more than 256.
+    /// A box size is 0 or more than 256.
     #[error("the box has {size} elements in dimension {dimension}: it has to have from 1 to 256")]
     Box {
         /// The dimension, from 0.
@@ -201,15 +207,15 @@ pub enum InvalidTensor {
         /// The box's size.
         size: u32,
     },
-    /// A row of the box is no multiple of 16 bytes.
+    /// The size of a box row is not a multiple of 16 bytes.
     #[error("a row of the box has {0} bytes: it has to have a multiple of 16")]
     Row(usize),
-    /// A row of the box is longer than the span of the swizzle.
+    /// A row of the box is longer than the swizzle's span.
     #[error("a row of the box has {bytes} bytes, more than the {span} of its swizzle")]
     Span {
         /// The row's size.
         bytes: usize,
-        /// The swizzle's.
+        /// The swizzle's span.
         span: u64,
     },
     /// An element stride is 0 or more than 8.
@@ -220,7 +226,7 @@ pub enum InvalidTensor {
         /// Its element stride.
         stride: u32,
     },
-    /// Integers are to be filled with NaN.
+    /// Filling with NaN is requested for integers.
     #[error("elements out of bounds can be NaN only if they are floats")]
     Fill,
 }
@@ -234,17 +240,17 @@ pub struct TensorMap(Tensor);
 pub(crate) struct Chunk {
     /// Offset in shared memory, before the swizzle.
     pub(crate) shared: u64,
-    /// Address in global memory of the first byte, which may be out of bounds.
+    /// Address in global memory of the first byte, possibly out of bounds.
     pub(crate) global: u64,
     /// The bytes that are in bounds.
     pub(crate) inside: Range<usize>,
 }
 
 impl TensorMap {
-    /// The map of a tensor.
+    /// Creates the map of a tensor.
     ///
     /// # Errors
-    /// If the tensor or its box is one that a GPU cannot copy.
+    /// If a GPU cannot copy the tensor or its box.
     pub fn new(tensor: Tensor) -> Result<Self, InvalidTensor> {
         let Tensor { element, address, sizes, strides, box_sizes, element_strides, swizzle, fills_with_nan } = &tensor;
         let rank = sizes.len();
@@ -286,10 +292,10 @@ impl TensorMap {
         Ok(Self(tensor))
     }
 
-    /// The same map of a tensor at another address.
+    /// The same map for a tensor at another address.
     ///
     /// # Errors
-    /// If the address is no multiple of 16.
+    /// If the address is not a multiple of 16.
     pub fn at(self, address: u64) -> Result<Self, InvalidTensor> {
         Self::new(Tensor { address, ..self.0 })
     }
@@ -316,7 +322,7 @@ impl TensorMap {
         bytes
     }
 
-    /// The map with these bytes; None if they are no map.
+    /// The map with these bytes. `None` if they are not a map.
     pub fn from_bytes(bytes: &[u8; TENSOR_MAP_BYTES]) -> Option<Self> {
         let [rank, element, swizzle, fill] = [bytes[8], bytes[9], bytes[10], bytes[11]].map(usize::from);
         if bytes[..8] != MAGIC || rank > MAX_TENSOR_RANK || fill > 1 {
@@ -352,7 +358,7 @@ impl TensorMap {
         self.0.swizzle
     }
 
-    /// What a load puts in the place of an element out of bounds.
+    /// The value with which a load replaces an out-of-bounds element.
     pub(crate) fn fill(&self) -> u64 {
         self.0.element.nan().filter(|_| self.0.fills_with_nan).unwrap_or(0)
     }
@@ -363,21 +369,21 @@ impl TensorMap {
         self.0.box_sizes[dimension].div_ceil(stride).into()
     }
 
-    /// Bytes of a row of the box.
+    /// Size in bytes of a row of the box.
     fn row_bytes(&self) -> u64 {
         self.count(0) * self.0.element.bytes() as u64
     }
 
-    /// Size of the box in bytes, with elements out of bounds.
+    /// Size of the box in bytes, including out-of-bounds elements.
     pub fn box_bytes(&self) -> u64 {
         (1..self.rank()).fold(self.row_bytes(), |bytes, dimension| bytes * self.count(dimension))
     }
 
-    /// The chunks of the box that begins at some coordinates, in the order of shared memory.
+    /// The chunks of the box that begins at these coordinates, in shared-memory order.
     pub(crate) fn chunks(&self, at: &[i32]) -> impl Iterator<Item = Chunk> {
         let Tensor { element, address, sizes, strides, element_strides, swizzle, .. } = &self.0;
         let bytes = element.bytes() as i64;
-        // A row that is shorter than the swizzle's span has a span of its own nevertheless.
+        // A row shorter than the swizzle's span still occupies a whole span.
         let pitch = swizzle.span().unwrap_or(self.row_bytes());
         let rows: u64 = (1..self.rank()).map(|dimension| self.count(dimension)).product();
         let row = move |row: u64| {
@@ -394,7 +400,7 @@ impl TensorMap {
         (0..rows).flat_map(move |number| {
             let (global, is_inside) = row(number);
             (0..self.row_bytes()).step_by(CHUNK).map(move |start| {
-                // In bytes of the whole row, from its chunk's first.
+                // In bytes within the whole row, starting at the chunk's first byte.
                 let first = i64::from(at[0]) * bytes + start as i64;
                 let end = (sizes[0] as i64 * bytes - first).clamp(0, CHUNK as i64) as usize;
                 let begin = (-first).clamp(0, CHUNK as i64) as usize;
@@ -405,10 +411,10 @@ impl TensorMap {
     }
 }
 
-/// Why a copy of a tensor is rejected.
+/// The reason why a tensor copy is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TensorMapError {
-    /// The bytes are no tensor map.
+    /// The bytes are not a tensor map.
     #[error(
         "the 128 bytes at {address:#x} are no tensor map: make one with cuTensorMapEncodeTiled, and pass it to the kernel as \
          `const __grid_constant__ CUtensorMap`, or copy it to device memory"
@@ -420,12 +426,12 @@ pub enum TensorMapError {
     /// The instruction has another number of dimensions.
     #[error("a copy of {instruction} dimensions with a tensor map of {map}")]
     Rank {
-        /// The map's.
+        /// The map's number of dimensions.
         map: usize,
-        /// The instruction's.
+        /// The instruction's number of dimensions.
         instruction: usize,
     },
-    /// The instruction's operation is not one of the element's type.
+    /// The instruction's operation does not support the element type.
     #[error("a reduction `.{operation}` that there is not for elements of the type {element:?}")]
     Reduction {
         /// The operation's name.

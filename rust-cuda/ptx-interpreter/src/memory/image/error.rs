@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::Geometry;
 
-/// The kinds of objects by which kernels access images.
+/// The kinds of objects through which kernels access images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
     /// A texture object.
@@ -24,44 +24,44 @@ impl fmt::Display for ObjectKind {
     }
 }
 
-/// Why an access of a kernel to an image is rejected.
+/// The reason why a kernel's access to an image is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ImageError {
-    /// No object of the kind has the handle.
+    /// No object of this kind has the handle.
     #[error("a {kind} by the handle {handle:#x}, which no {kind} object has{}", if *is_other { ": it is of the other kind" } else { "" })]
     NoObject {
         /// The kind of object that the instruction needs.
         kind: ObjectKind,
         /// The handle.
         handle: u64,
-        /// Whether it is the handle of an object of the other kind.
+        /// Whether the handle belongs to an object of the other kind.
         is_other: bool,
     },
-    /// The image has other dimensions than those that the instruction accesses.
+    /// The instruction accesses other dimensions than the image has.
     #[error("a {kind} of {geometry} memory by an instruction for {accessed} memory")]
     Geometry {
         /// The kind of object.
         kind: ObjectKind,
         /// The image's dimensions.
         geometry: Geometry,
-        /// Those of the instruction.
+        /// The instruction's dimensions.
         accessed: Geometry,
     },
-    /// Some byte of a surface access is outside the image.
+    /// Some bytes of a surface access are outside the image.
     #[error("{bytes} bytes at {} of a surface of {}", At(*at, *geometry), Size(*size, *geometry))]
     Outside {
-        /// The bytes before it in its row, the row, and the plane or layer.
+        /// The number of bytes before it in its row, the row, and the plane or layer.
         at: [i64; 3],
         /// Size of the access in bytes.
         bytes: usize,
-        /// Bytes of a row, number of rows, and of planes or layers.
+        /// Bytes per row, number of rows, and number of planes or layers.
         size: [u64; 3],
         /// The image's dimensions.
         geometry: Geometry,
     },
 }
 
-/// Which of row and layer an image of these dimensions has, and the layer's name.
+/// Whether an image of these dimensions has rows, and the name of its layers, if any.
 fn named(geometry: Geometry) -> (bool, Option<&'static str>) {
     match geometry {
         Geometry::OneD => (false, None),

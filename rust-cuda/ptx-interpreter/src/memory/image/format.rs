@@ -1,4 +1,4 @@
-//! Formats of texels, and the values that texture fetches make of them.
+//! Texel formats, and their conversion to the values that texture fetches return.
 
 /// Type of a channel of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,12 +39,13 @@ impl Channel {
         matches!(self, Self::F16 | Self::F32)
     }
 
-    /// Whether a fetch may return it as a float from 0 or −1 to 1: an integer of 8 or 16 bits.
+    /// Whether a fetch may return it as a float in [0, 1] or [−1, 1]: an integer of 8 or 16 bits.
     pub fn can_be_normalized(self) -> bool {
         !self.is_float() && self.bytes() < 4
     }
 
-    /// The bits of a 32-bit register for an element: integers extended to 32 bits, floats as f32.
+    /// The bits of a 32-bit register for an element. Integers are extended to 32 bits, floats
+    /// converted to f32.
     pub(super) fn element(self, bits: u32) -> u32 {
         match self {
             Self::S8 => i32::from(bits as i8) as u32,
@@ -54,7 +55,7 @@ impl Channel {
         }
     }
 
-    /// An integer as a float from 0 or −1 to 1.
+    /// An integer as a float in [0, 1] or [−1, 1].
     pub(super) fn normalized(self, bits: u32) -> f64 {
         match self {
             Self::U8 => f64::from(bits) / 255.0,
@@ -74,7 +75,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// The format with this number of channels; None unless there are 1, 2 or 4.
+    /// The format with this number of channels. `None` unless it is 1, 2 or 4.
     pub fn new(channel: Channel, channels: usize) -> Option<Self> {
         matches!(channels, 1 | 2 | 4).then_some(Self { channel, channels })
     }
@@ -89,12 +90,12 @@ impl Format {
         self.channels
     }
 
-    /// Size of a texel in bytes, 16 at most.
+    /// Size of a texel in bytes, at most 16.
     pub fn bytes(self) -> usize {
         self.channel.bytes() * self.channels
     }
 
-    /// The bits of a channel of a texel, zero-extended. None for a channel that the format does not have.
+    /// The bits of a texel's channel, zero-extended. `None` for a channel that the format lacks.
     pub(super) fn channel_of(self, texel: &[u8; 16], channel: usize) -> Option<u32> {
         let bytes = self.channel.bytes();
         let of_channel = texel.get(channel * bytes..(channel + 1) * bytes).filter(|_| channel < self.channels)?;
@@ -102,7 +103,7 @@ impl Format {
     }
 }
 
-/// The f32 with the value of an f16, by their bits.
+/// The bits of the f32 with the value of an f16.
 fn f32_bits(half: u16) -> u32 {
     let (sign, exponent, fraction) =
         (u32::from(half >> 15) << 31, u32::from(half >> 10 & 0x1f), u32::from(half & 0x3ff));

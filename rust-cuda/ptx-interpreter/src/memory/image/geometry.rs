@@ -2,18 +2,18 @@
 
 use std::fmt;
 
-/// The dimensions of an image, or those that an instruction accesses one by.
+/// The dimensions of an image, or the dimensions with which an instruction accesses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Geometry {
     /// A row.
     OneD,
     /// Rows and columns.
     TwoD,
-    /// Several planes, between which a filter interpolates.
+    /// Several planes, with interpolation between them.
     ThreeD,
-    /// Several rows, each an image of its own.
+    /// Several rows, each a separate image.
     LayeredOneD,
-    /// Several planes, each an image of its own.
+    /// Several planes, each a separate image.
     LayeredTwoD,
     /// Six square planes, the faces of a cube.
     Cube,
@@ -36,7 +36,7 @@ impl Geometry {
         })
     }
 
-    /// Number of coordinates beside the layer. A cube has three, which are a direction.
+    /// Number of coordinates, not counting the layer. A cube has three, which form a direction.
     pub fn dimensions(self) -> usize {
         match self {
             Self::OneD | Self::LayeredOneD => 1,
@@ -45,7 +45,7 @@ impl Geometry {
         }
     }
 
-    /// Whether a layer is chosen.
+    /// Whether an access selects a layer.
     pub fn is_layered(self) -> bool {
         matches!(self, Self::LayeredOneD | Self::LayeredTwoD | Self::LayeredCube)
     }
@@ -55,7 +55,8 @@ impl Geometry {
         matches!(self, Self::Cube | Self::LayeredCube)
     }
 
-    /// Whether an image of this geometry can be accessed by the other one: the faces of a cube are layers too.
+    /// Whether an image of this geometry can be accessed with another one. The faces of a cube are
+    /// also layers.
     pub(super) fn permits(self, accessed: Self) -> bool {
         self == accessed || self.is_cube() && accessed == Self::LayeredTwoD
     }

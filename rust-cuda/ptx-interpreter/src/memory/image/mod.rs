@@ -1,7 +1,9 @@
-//! Images: memory that kernels read through texture objects, and read and write through surface objects.
+//! Images: memory that kernels read through texture objects, and read and write through surface
+//! objects.
 //!
-//! An image is a part of an allocation of global memory, plane after plane, row after row. CUDA arrays are stored in the same way:
-//! a GPU orders their texels for its caches, which no program sees.
+//! An image is part of an allocation of global memory, stored plane by plane and row by row. CUDA
+//! arrays use the same layout here. A GPU orders their texels for its caches, which programs cannot
+//! observe.
 
 mod error;
 mod format;
@@ -33,10 +35,10 @@ pub struct Image {
     is_linear: bool,
 }
 
-/// Why there is no such image.
+/// The reason why an image is invalid.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum InvalidImage {
-    /// A size is 0, or one that the geometry does not have is not 1, or faces are not square.
+    /// A size is 0, a dimension that the geometry lacks is not 1, or faces are not square.
     #[error("an image of {size:?} texels is not {geometry}")]
     Size {
         /// Width, height, and depth or number of layers.
@@ -44,12 +46,12 @@ pub enum InvalidImage {
         /// The dimensions.
         geometry: Geometry,
     },
-    /// The start or the pitch is no multiple of a texel's size, or the pitch is less than a row.
+    /// The start or the pitch is not a multiple of the texel size, or the pitch is less than a row.
     #[error("an image at {start:#x} with rows of {pitch} bytes cannot have texels of {texel} bytes in that order")]
     Layout {
         /// Address of the first texel.
         start: u64,
-        /// Bytes from the beginning of a row to the next.
+        /// Distance in bytes between the starts of consecutive rows.
         pitch: u64,
         /// Size of a texel in bytes.
         texel: usize,
@@ -57,11 +59,12 @@ pub enum InvalidImage {
 }
 
 impl Image {
-    /// The image that begins at an address. Its size is the width, the height, and the depth or the number of layers, in texels; the
-    /// faces of cubes are layers, six of each. `pitch` is the distance of rows in bytes.
+    /// Creates an image that begins at an address. The size in texels is the width, the height, and
+    /// the depth or the number of layers. The faces of cubes are layers, six per cube. `pitch` is
+    /// the distance between rows in bytes.
     ///
     /// # Errors
-    /// If the size does not suit the geometry, or start and pitch do not suit the format.
+    /// If the size does not match the geometry, or if start and pitch do not match the format.
     pub fn new(
         start: u64,
         format: Format,
@@ -91,10 +94,11 @@ impl Image {
         Ok(Self { start, format, geometry, size, pitch, is_linear: false })
     }
 
-    /// The row of `width` texels of linear memory from an address on. A fetch beyond either end is zero.
+    /// Creates a row of `width` texels of linear memory, starting at an address. A fetch beyond
+    /// either end returns zero.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// See [`new`](Self::new).
     pub fn linear(start: u64, format: Format, width: u32) -> Result<Self, InvalidImage> {
         let pitch = u64::from(width) * format.bytes() as u64;
         Ok(Self { is_linear: true, ..Self::new(start, format, Geometry::OneD, [width, 1, 1], pitch)? })
@@ -121,7 +125,7 @@ impl Image {
         self.pitch * u64::from(height) * u64::from(layers)
     }
 
-    /// Whether it is linear memory, without addressing modes and filters.
+    /// Whether it is linear memory, which has no addressing modes and filters.
     pub(crate) fn is_linear(&self) -> bool {
         self.is_linear
     }

@@ -1,11 +1,11 @@
-//! The texture and surface objects of a device, by their handles.
+//! The texture and surface objects of a device, stored by handle.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Image, ImageError, ObjectKind, Texture};
 
-/// The objects that kernels may name by their handles.
+/// The objects that kernels refer to by handle.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ImageObjects {
     textures: BTreeMap<u64, Arc<Texture>>,
@@ -13,13 +13,13 @@ pub(crate) struct ImageObjects {
 }
 
 impl ImageObjects {
-    /// Adds a texture object in the place of any object with its handle.
+    /// Adds a texture object, replacing any object with its handle.
     pub(crate) fn add_texture(&mut self, handle: u64, texture: Texture) {
         self.remove(handle);
         self.textures.insert(handle, Arc::new(texture));
     }
 
-    /// Adds a surface object in the place of any object with its handle.
+    /// Adds a surface object, replacing any object with its handle.
     pub(crate) fn add_surface(&mut self, handle: u64, image: Image) {
         self.remove(handle);
         self.surfaces.insert(handle, Arc::new(image));

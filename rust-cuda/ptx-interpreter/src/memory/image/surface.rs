@@ -2,23 +2,24 @@
 
 use super::{Geometry, Image, ImageError, ObjectKind};
 
-/// What an access does outside of the image (PTX ISA, `suld` and `sust`).
+/// Behavior of an access outside the image (PTX ISA, `suld` and `sust`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutsidePolicy {
-    /// `.trap`: it is an error.
+    /// `.trap`: the access is an error.
     Trap,
-    /// `.clamp`: it accesses the nearest bytes.
+    /// `.clamp`: the access uses the nearest bytes.
     Clamp,
-    /// `.zero`: it loads zeros and stores nothing.
+    /// `.zero`: the access loads zeros and stores nothing.
     Zero,
 }
 
 impl Image {
-    /// Address of the `bytes` bytes that a surface access names by the bytes before them in their row, the row, and the plane or layer.
-    /// None if it accesses nothing.
+    /// Address of the `bytes` bytes of a surface access. The access is given by the number of bytes
+    /// before them in their row, the row, and the plane or layer. `None` if it accesses nothing.
     ///
     /// # Errors
-    /// If the instruction has other dimensions, or the bytes are outside and the policy does not permit it.
+    /// If the instruction has other dimensions, or if the bytes are outside and the policy does not
+    /// permit it.
     pub(crate) fn surface_address(
         &self,
         accessed: Geometry,
@@ -32,7 +33,7 @@ impl Image {
         }
         let [width, height, layers] = self.size.map(u64::from);
         let size = [width * self.format.bytes() as u64, height, layers];
-        // The largest coordinates at which the bytes are within; none if a row is shorter than they are.
+        // The largest coordinates with the bytes inside. None if a row is shorter than the access.
         let last = [
             size[0].checked_sub(bytes as u64).map(|last| last as i64),
             Some(height as i64 - 1),

@@ -5,19 +5,19 @@ use thiserror::Error;
 use super::sampler::{Axis, ONE};
 use super::{AddressMode, Channel, Filter, Geometry, Image, ImageError, ObjectKind, ReadMode, Sampler};
 
-/// An image that kernels read by texture fetches.
+/// An image that kernels read with texture fetches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Texture {
     image: Image,
     sampler: Sampler,
 }
 
-/// A linear filter of channels that fetches return as integers.
+/// A linear filter on channels that fetches return as integers.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("a linear filter needs channels that are returned as floats")]
 pub struct InvalidFilter;
 
-/// Coordinates of a fetch, beside the layer. Unused ones are ignored.
+/// Coordinates of a fetch, not counting the layer. Unused ones are ignored.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Coordinates {
     /// Indices of a texel.
@@ -29,13 +29,13 @@ pub(crate) enum Coordinates {
 /// A texel of a fetch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Texel {
-    /// Its indices; None for the border.
+    /// Its indices. `None` for the border.
     pub(crate) place: Option<[u32; 3]>,
-    /// Its share of the result, relative to the others'.
+    /// Its weight in the result, relative to the others.
     pub(crate) weight: u32,
 }
 
-/// The texels of a fetch, none of weight 0.
+/// The texels of a fetch. All weights are nonzero.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Footprint {
     texels: [Texel; Self::MAX],
@@ -79,7 +79,7 @@ impl Footprint {
 }
 
 impl Texture {
-    /// The image, read by the sampler. Linear memory ignores the filter and the addressing modes.
+    /// Combines an image with a sampler. Linear memory ignores the filter and the addressing modes.
     ///
     /// # Errors
     /// If the filter is linear and channels are returned as integers.
@@ -94,7 +94,7 @@ impl Texture {
         &self.image
     }
 
-    /// How it is read.
+    /// The sampler.
     pub fn sampler(&self) -> &Sampler {
         &self.sampler
     }
@@ -107,10 +107,10 @@ impl Texture {
         self.sampler.read == ReadMode::NormalizedFloat && self.image.format().channel().can_be_normalized()
     }
 
-    /// The texels of a fetch at coordinates in a layer. A layer beyond the last is the last.
+    /// The texels of a fetch at coordinates in a layer. Layers beyond the last are clamped to it.
     ///
     /// # Errors
-    /// If the image has other dimensions than the instruction.
+    /// If the instruction has other dimensions than the image.
     pub(crate) fn footprint(&self, accessed: Geometry, layer: u32, at: Coordinates) -> Result<Footprint, ImageError> {
         self.check(accessed)?;
         let size = self.image.size();
@@ -119,7 +119,7 @@ impl Texture {
             Coordinates::Integers(at) => return Ok(Footprint::of_one(self.texel(accessed, layer, at))),
         };
         if self.image.is_linear() {
-            // It ends where the index does; a float counts as the integer below.
+            // The row ends at the last index. A float coordinate is rounded down.
             return Ok(Footprint::of_one(self.texel(accessed, layer, [at[0].floor() as i32, 0, 0])));
         }
         let (sampler, [s, t, r], layer) = self.on_face(accessed, layer, at);
@@ -134,11 +134,11 @@ impl Texture {
         }))
     }
 
-    /// The four texels around a point of a plane, from which `tld4` gathers a channel: counter-clockwise from the lower left, where the
-    /// second coordinate increases downwards.
+    /// The four texels around a point of a plane, from which `tld4` gathers a channel.
+    /// Counterclockwise from the lower left, where the second coordinate increases downward.
     ///
     /// # Errors
-    /// As [`footprint`](Self::footprint).
+    /// See [`footprint`](Self::footprint).
     pub(crate) fn around(
         &self,
         accessed: Geometry,
@@ -159,7 +159,7 @@ impl Texture {
         geometry.permits(accessed).then_some(()).ok_or(ImageError::Geometry { kind, geometry, accessed })
     }
 
-    /// The texel of these indices; None for the border.
+    /// The texel with these indices. `None` for the border.
     fn texel(&self, accessed: Geometry, layer: u32, at: [i32; 3]) -> Option<[u32; 3]> {
         let size = self.image.size();
         if self.image.is_linear() {
@@ -175,8 +175,9 @@ impl Texture {
         Some(place)
     }
 
-    /// The sampler, coordinates and layer of a fetch within a plane. For a cube, the plane is a face (CUDA C++ Programming
-    /// Guide, Cubemap Textures). A filter does not reach over a face's edges.
+    /// The sampler, coordinates and layer of a fetch within a plane. For a cube, the plane is a
+    /// face (CUDA C++ Programming Guide, Cubemap Textures). A filter does not extend across a
+    /// face's edges.
     fn on_face(&self, accessed: Geometry, layer: u32, at: [f32; 3]) -> (Sampler, [f32; 3], u32) {
         let layers = self.image.size()[2];
         if !accessed.is_cube() {
@@ -197,12 +198,12 @@ impl Texture {
         (sampler, [(s / m + 1.0) / 2.0, (t / m + 1.0) / 2.0, 0.0], cube * 6 + face)
     }
 
-    /// The four registers of a fetch, from the bytes of its texels and their weights; None for the border. Channels that the format does
-    /// not have are 0, the fourth 1, as in OpenGL.
+    /// The four registers of a fetch, computed from the bytes of its texels (`None` for the border)
+    /// and their weights. Channels that the format lacks are 0, the fourth one 1, as in OpenGL.
     pub(crate) fn filtered(&self, texels: &[(Option<[u8; 16]>, u32)]) -> [u32; 4] {
         let total: u32 = texels.iter().map(|(_, weight)| weight).sum();
         std::array::from_fn(|channel| match texels {
-            // One texel as it is, NaN too.
+            // A single texel is returned unchanged, even NaN.
             [(texel, _)] => self.channel(texel.as_ref(), channel),
             _ => {
                 let term = |(texel, weight): &(Option<[u8; 16]>, u32)| {
@@ -213,7 +214,7 @@ impl Texture {
         })
     }
 
-    /// The register of a channel of a texel.
+    /// The register for a texel's channel.
     pub(crate) fn channel(&self, texel: Option<&[u8; 16]>, channel: usize) -> u32 {
         let format = self.image.format();
         match texel {
@@ -247,7 +248,7 @@ impl Texture {
     }
 }
 
-/// The linear value of an sRGB one (IEC 61966-2-1), rounded to f32.
+/// Converts an sRGB value to a linear one (IEC 61966-2-1), rounded to f32.
 fn linear_of_srgb(value: f64) -> f64 {
     let linear = if value <= 0.04045 { value / 12.92 } else { libm::pow((value + 0.055) / 1.055, 2.4) };
     f64::from(linear as f32)

@@ -1,9 +1,9 @@
-//! Accesses, and the executions of threads that make them.
+//! Accesses, and the thread executions that make them.
 
 use std::num::NonZero;
 
-/// The threads for which a strong access or a fence holds (PTX ISA, Memory Consistency Model, Scope). `sys` is as `gpu`: there
-/// is one device.
+/// The threads that a strong access or a fence applies to (PTX ISA, Memory Consistency Model,
+/// Scope). `sys` is treated like `gpu` because there is one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// `cta`: the thread's block.
@@ -16,7 +16,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// All scopes, the narrowest first.
+    /// All scopes, narrowest first.
     pub const ALL: [Self; 3] = [Self::Block, Self::Cluster, Self::Device];
 }
 
@@ -25,14 +25,16 @@ impl Scope {
 pub enum AccessKind {
     /// A plain load.
     Read,
-    /// A load through the cache for memory that no thread writes while the kernel runs (`ld.global.nc`).
+    /// A load through the cache for memory that no thread writes during the kernel
+    /// (`ld.global.nc`).
     ReadOnly,
     /// A plain store.
     Write,
     /// A volatile load.
     VolatileRead,
-    /// A volatile store. PTX gives it the strength of a relaxed one, but a language that has volatile accesses makes none of them
-    /// atomic: those of several threads are not ordered by chance.
+    /// A volatile store. PTX gives it the strength of a relaxed one. But languages with volatile
+    /// accesses do not make them atomic, so volatile stores of several threads are ordered only by
+    /// chance.
     VolatileWrite,
     /// A relaxed or acquire load.
     AtomicRead(Scope),
@@ -41,9 +43,9 @@ pub enum AccessKind {
 }
 
 impl AccessKind {
-    /// Whether two unordered accesses to the same bytes are a race, if `distance` is the narrowest scope with both threads: at least
-    /// one writes, and one is plain, or has a scope without the other thread (they are not morally strong), or both are volatile
-    /// stores.
+    /// Whether two unordered accesses to the same bytes race. `distance` is the narrowest scope
+    /// that includes both threads. They race if at least one writes and they are not morally strong
+    /// (one is plain, or its scope excludes the other thread), or if both are volatile stores.
     pub fn races_with(self, other: Self, distance: Scope) -> bool {
         if !self.writes() && !other.writes() {
             return false;
@@ -61,7 +63,7 @@ impl AccessKind {
         matches!(self, Self::Write | Self::VolatileWrite | Self::AtomicWrite(_))
     }
 
-    /// The scope of a strong access; None for a plain one.
+    /// The scope of a strong access. `None` for a plain one.
     pub fn scope(self) -> Option<Scope> {
         match self {
             Self::Read | Self::ReadOnly | Self::Write => None,
@@ -76,7 +78,7 @@ impl AccessKind {
     }
 }
 
-/// What a lane does by one instruction.
+/// A lane's access by one instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct LaneAccess {
     /// Its first byte.
@@ -91,7 +93,7 @@ pub struct LaneAccess {
     pub instruction: u32,
 }
 
-/// What lanes of a warp do by one instruction, each at an address of its own.
+/// The accesses of a warp's lanes by one instruction, each at its own address.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpAccess {
     /// The region that they access.
@@ -106,25 +108,28 @@ pub struct WarpAccess {
     pub instruction: u32,
 }
 
-/// How a strong read observes what was published.
+/// How a strong read observes published accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// The scope of the read.
     pub scope: Scope,
-    /// Whether it has acquire semantics; otherwise the thread's next fence has.
+    /// Whether it has acquire semantics. Otherwise the thread's next fence acquires.
     pub acquires: bool,
-    /// Whether it is an atomic operation that counts, as those do by which a block finds that it is the last.
+    /// Whether it is an atomic counter operation, like the ones that tell a block that it is the
+    /// last.
     pub counts: bool,
 }
 
-/// How a strong write publishes what happens before it.
+/// How a strong write publishes the accesses that happen before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Publication {
     /// The scope of the write.
     pub scope: Scope,
-    /// Whether it has release semantics: it publishes the thread's accesses up to now, otherwise those up to its last fence.
+    /// Whether it has release semantics and publishes the thread's accesses so far. Otherwise it
+    /// publishes those up to the last fence.
     pub releases: bool,
-    /// Whether it is an atomic operation, which continues a release sequence. A store begins another one.
+    /// Whether it is an atomic operation, which continues a release sequence. A store begins a new
+    /// one.
     pub is_update: bool,
     /// Whether it is a volatile store.
     pub is_volatile: bool,
@@ -159,19 +164,21 @@ pub struct Location {
     pub offset: usize,
 }
 
-/// The number of the first agent that makes asynchronous accesses, above those of all blocks.
+/// The number of the first agent for asynchronous accesses, above the numbers of all blocks.
 pub(super) const FIRST_AGENT: u32 = 1 << 31;
 
-/// A warp's execution between two synchronisations. The counts only increase.
+/// A warp's execution between two synchronizations. The counts only increase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// The number of the block, or of the agent that makes its asynchronous stores for an mbarrier.
+    /// The number of the block, or of the agent that represents the block's asynchronous stores for
+    /// an mbarrier.
     pub block: u32,
     /// The number of the warp in its block.
     pub warp: u32,
-    /// Number of barriers that the block has passed, or of phases that the agent's mbarrier has completed.
+    /// Number of barriers that the block has passed, or of phases that the agent's mbarrier has
+    /// completed.
     pub barriers: u32,
-    /// Number of `bar.warp.sync`s that the warp has passed.
+    /// Number of `bar.warp.sync` instructions that the warp has passed.
     pub warp_syncs: u32,
 }
 
@@ -201,7 +208,7 @@ impl Thread {
 pub struct Threads {
     /// The warp's phase.
     pub phase: Phase,
-    /// Bit i is lane i.
+    /// The lanes: bit i is lane i.
     pub lanes: u32,
 }
 
@@ -216,29 +223,30 @@ pub(super) struct ThreadEpoch {
 }
 
 impl ThreadEpoch {
-    /// The same of another lane.
+    /// The same epoch for another lane.
     pub(super) fn of_lane(self, lane: u32) -> Self {
         Self { lane, number: with_lane(self.number, lane), ..self }
     }
 }
 
-/// The number of the thread epoch of a lane in the phase of another one's.
+/// The number of a lane's thread epoch in the same phase as another lane's.
 fn with_lane(number: NonZero<u32>, lane: u32) -> NonZero<u32> {
     NonZero::new(number.get() & !31 | lane).unwrap_or(number)
 }
 
-/// An access, in eight bytes.
+/// An access, packed into eight bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    /// The number of a thread epoch, see `HappensBefore::epoch_of`.
+    /// The number of a thread epoch; see `HappensBefore::epoch_of`.
     pub(super) epoch: NonZero<u32>,
-    /// The number of the instruction, and above it the scope, or that the access is volatile.
+    /// The number of the instruction. The bits above it hold the scope, or mark the access as
+    /// volatile.
     tagged: u32,
 }
 
-/// The highest number of an instruction that a record has.
+/// The highest instruction number that a record can hold.
 const MAX_INSTRUCTION: u32 = (1 << 30) - 1;
-/// The tag of a volatile access, and of a read-only or a silent one among the plain ones.
+/// The tag of a volatile access. Among plain accesses, the tag of a read-only or a silent one.
 const VOLATILE: u32 = 3;
 
 impl Record {
@@ -285,7 +293,7 @@ impl Record {
         self.tagged >> 30 == other.tagged >> 30
     }
 
-    /// Whether lanes of one warp made both accesses in the same phase by the same instruction.
+    /// Whether lanes of one warp made both accesses in the same phase with the same instruction.
     pub(super) fn is_beside(self, other: Self) -> bool {
         self.epoch.get() >> 5 == other.epoch.get() >> 5 && self.tagged == other.tagged
     }
@@ -295,7 +303,7 @@ impl Record {
         self.epoch.get() & 31
     }
 
-    /// The same access of another lane.
+    /// The same access by another lane.
     pub(super) fn of_lane(self, lane: u32) -> Self {
         Self { epoch: with_lane(self.epoch, lane), ..self }
     }

@@ -1,4 +1,5 @@
-//! A sparse vector clock over blocks: the accesses that happen before a point in a thread's execution.
+//! A sparse vector clock over blocks: the accesses that happen before a point in a thread's
+//! execution.
 
 use super::access::{FIRST_AGENT, Location, Phase, ThreadEpoch};
 
@@ -10,16 +11,16 @@ struct Released {
     release: u32,
     /// …and before the block's barrier of this number…
     barriers: u32,
-    /// …or by one of these threads before its release, or by its warp before the warp's latest `bar.warp.sync` of all lanes then. None: or
-    /// by any thread of the block.
+    /// …or by one of these threads before its release, or by its warp before the warp's latest
+    /// `bar.warp.sync` of all lanes at that time. `None` stands for all threads of the block.
     by: Option<Vec<Releaser>>,
 }
 
-/// Maximum number of a block's releasing threads, or groups of a warp's lanes, between two barriers that are distinguished: a clock with
-/// more counts as a release by all of them.
+/// Maximum number of releasing threads, or groups of a warp's lanes, that are distinguished per
+/// block between two barriers. A clock with more counts as a release by all of them.
 const MAX_RELEASERS: usize = 64;
 
-/// Lanes of a warp that release together, at the latest of their releases.
+/// Lanes of a warp that release together, with their latest release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Releaser {
     warp: u32,
@@ -31,7 +32,8 @@ struct Releaser {
 }
 
 impl Released {
-    /// The lanes of a warp whose accesses happen before, if all of them made theirs as `earlier` is.
+    /// The lanes of a warp with covered accesses, assuming that every lane made an access like
+    /// `earlier`.
     fn covered_lanes(&self, earlier: ThreadEpoch) -> u32 {
         let phase = earlier.phase;
         if earlier.release > self.release {
@@ -42,9 +44,11 @@ impl Released {
         before.fold(0, |lanes, by| lanes | if phase.warp_syncs < by.warp_syncs { u32::MAX } else { by.lanes })
     }
 
-    /// Makes this an upper bound of both, for the same block: it covers at least what either covers.
+    /// Makes this an upper bound of both, for the same block: covers at least the accesses that
+    /// either covers.
     fn join(&mut self, other: &Self) {
-        // Barriers and releases only increase, so the release after more barriers covers all that the other covers.
+        // Barriers and releases only increase, so the release after more barriers covers everything
+        // that the other covers.
         if self.barriers != other.barriers {
             if other.barriers > self.barriers {
                 *self = other.clone();
@@ -57,7 +61,8 @@ impl Released {
             return;
         };
         for other in others {
-            // A later release of a warp covers an earlier one of the same lanes, or of some of them.
+            // A later release of a warp covers an earlier one of the same lanes or a subset of
+            // them.
             let covers = |one: &Releaser, other: &Releaser| {
                 one.warp == other.warp && one.release >= other.release && one.lanes & other.lanes == other.lanes
             };
@@ -72,7 +77,7 @@ impl Released {
     }
 }
 
-/// A volatile store that was released: where, and by which thread.
+/// A released volatile store: its location and thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stored {
     location: Location,
@@ -80,15 +85,16 @@ struct Stored {
     thread: u32,
 }
 
-/// For each block and agent, its accesses that have been released.
+/// For each block and agent, its released accesses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
-    /// By ascending block number.
+    /// In ascending order of block number.
     blocks: Vec<Released>,
-    /// As `blocks`, of accesses of which only those that read happen before.
+    /// Like `blocks`, for entries that cover only reads.
     reads: Vec<Released>,
-    /// In ascending order, each with the epoch of the thread's latest store there. What acquires a released volatile store comes after
-    /// the store itself too, which the release before it does not cover.
+    /// In ascending order, each with the epoch of the thread's latest store there. Accesses that
+    /// acquire a released volatile store also come after the store itself, which the preceding
+    /// release does not cover.
     stored: Vec<(Stored, u32)>,
 }
 
@@ -102,7 +108,7 @@ impl Clock {
         self.add_stored(Stored::by(location, thread), thread.number.get());
     }
 
-    /// Whether a thread's volatile store happens before the clock.
+    /// Whether the clock covers a thread's volatile store.
     pub(super) fn covers_store(&self, location: Location, earlier: ThreadEpoch) -> bool {
         let index = self.stored.binary_search_by_key(&Stored::by(location, earlier), |(stored, _)| *stored);
         index.is_ok_and(|index| earlier.number.get() <= self.stored[index].1)
@@ -115,13 +121,14 @@ impl Clock {
         }
     }
 
-    /// Whether an access with this epoch, which reads or writes, happens before the clock.
+    /// Whether the clock covers an access with this epoch, which reads or writes.
     #[inline]
     pub(super) fn covers<const IS_READ: bool>(&self, earlier: ThreadEpoch) -> bool {
         self.covered_lanes::<IS_READ>(earlier) >> earlier.lane & 1 == 1
     }
 
-    /// The lanes of a warp whose accesses happen before the clock, if all of them made theirs as `earlier` is, which reads or writes.
+    /// The lanes of a warp with accesses covered by the clock, assuming that every lane made an
+    /// access like `earlier`, which reads or writes.
     #[inline]
     pub(super) fn covered_lanes<const IS_READ: bool>(&self, earlier: ThreadEpoch) -> u32 {
         let of = |list: &[Released]| match list.binary_search_by_key(&earlier.phase.block, |released| released.block) {
@@ -131,22 +138,24 @@ impl Clock {
         of(&self.blocks) | if IS_READ && !self.reads.is_empty() { of(&self.reads) } else { 0 }
     }
 
-    /// Adds what happens before the end of a phase of an mbarrier for which this agent has stored, counted from 1.
+    /// Adds everything that happens before the end of an mbarrier phase for which this agent has
+    /// stored. Phases are counted from 1.
     pub(super) fn add_async_stores(&mut self, agent: u32, phases: u32) {
         self.add(&Released { block: agent, release: 0, barriers: phases, by: Some(Vec::new()) });
     }
 
-    /// Adds what happens before an asynchronous store of a thread with this clock, as far as those that wait for the store come after it:
-    /// what the thread has read, and the asynchronous stores that it has waited for. All of these have been performed, and the value that
-    /// it stores may depend on them. Its writes may come later.
+    /// Adds the part of a thread's clock that is ordered before its asynchronous store: the
+    /// thread's reads, and the asynchronous stores that it has waited for. These have been
+    /// performed, and the stored value may depend on them. The thread's own writes may become
+    /// visible later.
     pub(super) fn join_performed(&mut self, clock: &Self) {
         for released in clock.blocks.iter().chain(&clock.reads) {
             add_to(if released.block >= FIRST_AGENT { &mut self.blocks } else { &mut self.reads }, released);
         }
     }
 
-    /// Adds the accesses up to now, before the block's release of this number, of lanes of a warp, and those of their warp and block
-    /// ordered before them.
+    /// Adds all accesses so far by lanes of a warp, before the block's release of this number, and
+    /// the accesses of their warp and block ordered before them.
     pub(super) fn add_all_before(&mut self, phase: Phase, lanes: u32, release: u32) {
         let by = Releaser { warp: phase.warp, lanes, warp_syncs: phase.warp_syncs, release };
         self.add(&Released { block: phase.block, release, barriers: phase.barriers, by: Some(vec![by]) });

@@ -1,4 +1,5 @@
-//! Asynchronous copies in flight: every access to what they write is a race, and every write to what they read.
+//! Asynchronous copies in flight. Every access to their destinations is a race, and so is every
+//! write to their sources.
 
 use std::collections::hash_map::Entry;
 
@@ -8,26 +9,26 @@ use super::access::{AccessKind, LaneAccess, Location, Thread, Watched};
 use super::happens_before::BarrierOf;
 use super::{Conflict, Why};
 
-/// Whole words that an asynchronous copy of a thread reads or writes.
+/// Whole words read or written by a thread's asynchronous copy.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyAccess<'a> {
     /// The first word.
     pub location: Location,
     /// Size of the words in bytes.
     pub bytes: usize,
-    /// What it writes; None if it reads.
+    /// The bytes it writes. `None` if it reads.
     pub data: Option<&'a [u8]>,
     /// The thread.
     pub thread: Thread,
 }
 
-/// A copy's access of a word.
+/// A copy's access to a word.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     block: u32,
     thread: u32,
     instruction: u32,
-    /// What it writes to the word; None if it reads.
+    /// The value it writes to the word. `None` if it reads.
     value: Option<u32>,
 }
 
@@ -48,7 +49,7 @@ struct Store {
 /// The asynchronous copies in flight.
 #[derive(Debug, Default)]
 pub(super) struct Flights {
-    /// Those of each word, by the word's first byte.
+    /// Flights by word, keyed by the word's first byte.
     of_words: FxHashMap<Location, Vec<Flight>>,
     /// The stores that end when the current phase of an mbarrier is complete.
     stores: FxHashMap<BarrierOf, Vec<Store>>,
@@ -69,7 +70,8 @@ impl Flights {
         }
     }
 
-    /// As [`begin`](Self::begin), for a store that ends when the current phase of an mbarrier is complete.
+    /// Like [`begin`](Self::begin), for a store that ends when the current phase of an mbarrier is
+    /// complete.
     pub(super) fn begin_store(&mut self, barrier: BarrierOf, copy: CopyAccess<'_>, instruction: u32) {
         let CopyAccess { location, bytes, thread, .. } = copy;
         self.begin(copy, instruction);
@@ -81,7 +83,7 @@ impl Flights {
         self.remove(copy.location, copy.bytes, |flight| flight.is_of(copy.thread) && flight.value.is_some() == writes);
     }
 
-    /// Ends the stores that wait for the current phase of a barrier, which is complete.
+    /// Ends the stores that wait for the current phase of a barrier, which is now complete.
     pub(super) fn complete(&mut self, barrier: BarrierOf) {
         for Store { location, bytes, thread } in self.stores.remove(&barrier).into_iter().flatten() {
             self.remove(location, bytes, |flight| flight.is_of(thread) && flight.value.is_some());
@@ -101,14 +103,14 @@ impl Flights {
         }
     }
 
-    /// Forgets the copies to and from a region, and its mbarriers.
+    /// Removes the copies to and from a region, and its mbarriers.
     pub(super) fn forget(&mut self, region: Watched) {
         self.of_words.retain(|word, _| word.region != region);
         self.stores.retain(|barrier, _| !barrier.is_in(region));
     }
 
-    /// The first copy with which an access races, whichever thread makes it, except copies of the same value. `copied` is what the access
-    /// writes if it is a copy too.
+    /// The first copy that an access races with, whichever thread makes the access. Copies of the
+    /// same value are excluded. `copied` is the data that the access writes if it is also a copy.
     #[inline]
     pub(super) fn conflict(&self, access: &LaneAccess, copied: Option<&[u8]>) -> Option<Conflict> {
         if self.is_empty() {
@@ -129,7 +131,7 @@ impl Flights {
         })
     }
 
-    /// Whether copies in flight write to this word, all of them this value.
+    /// Whether copies in flight write to this word, all with this value.
     pub(super) fn all_write(&self, word: Location, value: u32) -> bool {
         let Some(flights) = self.of_words.get(&word) else { return false };
         let mut values = flights.iter().filter_map(|flight| flight.value).peekable();
@@ -137,13 +139,13 @@ impl Flights {
     }
 }
 
-/// The first bytes of whole words.
+/// The first bytes of the whole words.
 fn words(location: Location, bytes: usize) -> impl Iterator<Item = Location> {
     let Location { region, offset } = location;
     (offset / 4..(offset + bytes) / 4).map(move |word| region.at(4 * word))
 }
 
-/// The word at an offset of some bytes.
+/// The word at an offset in some bytes.
 pub(super) fn word_at(data: &[u8], offset: usize) -> Option<u32> {
     data.get(offset..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))
 }

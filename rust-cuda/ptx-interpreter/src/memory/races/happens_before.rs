@@ -10,10 +10,12 @@ use super::access::{
 };
 use super::clock::Clock;
 
-/// Maximum number of phases kept at a time: a phase number and a lane fit 32 bits, and the table 128 MiB.
+/// Maximum number of phases kept at a time: a phase number and a lane must fit in 32 bits, and the
+/// table in 128 MiB.
 const MAX_PHASES: usize = 1 << 22;
 
-/// Maximum number of a block's acquiring threads, or groups of a warp's lanes, that are distinguished between two barriers.
+/// Maximum number of acquiring threads, or groups of a warp's lanes, that are distinguished per
+/// block between two barriers.
 const MAX_ACQUIRERS: usize = 64;
 
 /// The clock that lanes of a warp have acquired since their block's last barrier.
@@ -26,37 +28,38 @@ struct Acquired {
 }
 
 impl Acquired {
-    /// Whether one of the lanes comes after it.
+    /// Whether any of the lanes comes after the acquisition.
     fn is_visible_to(&self, phase: Phase, lanes: u32) -> bool {
         self.by.barriers < phase.barriers
             || self.by.warp == phase.warp && (self.lanes & lanes != 0 || self.by.warp_syncs < phase.warp_syncs)
     }
 }
 
-/// A barrier at which threads arrive and which they pass by themselves, in place of a whole block or warp at once.
+/// A barrier that threads arrive at and pass individually, rather than as a whole block or warp.
 #[derive(Debug, Default)]
 struct SplitBarrier {
-    /// What happens before the arrivals so far.
+    /// Accesses that happen before the arrivals so far.
     arrived: Clock,
-    /// What happens before those of its last completion.
+    /// Accesses that happen before the arrivals of its last completion.
     complete: Clock,
     /// Number of its completions.
     completions: u32,
-    /// Of an mbarrier, the agents of blocks that have stored asynchronously for its phases, by the block's number.
+    /// For an mbarrier, the agents of blocks that have stored asynchronously for its phases, by the
+    /// block's number.
     agents: Vec<(u32, u32)>,
 }
 
 /// A barrier of a block, or of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BarrierOf {
-    /// The barrier of this number of a block.
+    /// A numbered barrier of a block.
     Block {
         /// The block.
         block: u32,
         /// The barrier's number.
         number: u8,
     },
-    /// The barrier of the cluster of this number.
+    /// The barrier of the cluster with this number.
     Cluster(u32),
     /// The mbarrier that begins at this byte.
     Memory(Location),
@@ -69,24 +72,26 @@ impl BarrierOf {
     }
 }
 
-/// Clocks of a thread's relaxed accesses that a fence turns into an acquire or a release.
+/// Clocks of a thread's relaxed accesses. A fence turns them into an acquire or a release.
 #[derive(Debug, Default)]
 struct Pending {
-    /// By the scope of the synchronisation: observed by its relaxed loads, acquired at its next fence of that scope or a wider one.
+    /// Indexed by the scope of the synchronization. Observed by its relaxed loads, and acquired at
+    /// its next fence of that scope or a wider one.
     seen: [Clock; 3],
-    /// The state at its last fence of that scope or a wider one: released by its relaxed stores.
+    /// The state at its last fence of that scope or a wider one. Released by its relaxed stores.
     fenced: [Clock; 3],
-    /// Observed by its relaxed operations that count.
+    /// Observed by its relaxed counter operations.
     counted: Clock,
-    /// What it has observed last at some locations, with the state of the location: to observe it again has no effect.
+    /// Its last observations at some locations, with the location's state. Repeating one has no
+    /// effect.
     observed: Vec<(Location, Observation, u64)>,
 }
 
-/// Maximum number of locations of which a thread's last observation is kept.
+/// Maximum number of locations for which a thread's last observation is kept.
 const MAX_OBSERVED: usize = 8;
 
 impl Pending {
-    /// Keeps an observation. Returns whether it was kept before.
+    /// Keeps an observation. Returns whether it was already kept.
     fn has_observed(&mut self, location: Location, observation: Observation, version: u64) -> bool {
         match self.observed.iter_mut().find(|(of, ..)| *of == location) {
             Some(known) => {
@@ -106,14 +111,15 @@ impl Pending {
     }
 }
 
-/// What was released at a location.
+/// Accesses released at a location.
 #[derive(Debug, Default)]
 struct ReleasedAt {
-    /// Another number after each release.
+    /// Changes with each release.
     version: u64,
-    /// By writes of scope device.
+    /// Released by writes of device scope.
     device: Clock,
-    /// By the writes of each block, and by those of each cluster of scope cluster or wider. Only kernels with narrow scopes need them.
+    /// Released by the writes of each block, and by each cluster's writes of cluster scope or
+    /// wider. Only kernels with narrow scopes need them.
     of_block: FxHashMap<u32, Clock>,
     of_cluster: FxHashMap<u32, Clock>,
 }
@@ -125,20 +131,22 @@ struct BlockSync {
     shared: Clock,
     acquired: Vec<Acquired>,
     pending: FxHashMap<(u32, u32), Pending>,
-    /// What happens before its threads' sequentially consistent fences: each thread publishes it by what it writes after a barrier.
+    /// Accesses before its threads' sequentially consistent fences. Each thread publishes them with
+    /// its writes after a barrier.
     fenced: AcrossBarriers,
-    /// What its threads' relaxed loads have observed: each thread acquires it at its next sequentially consistent fence after a barrier.
+    /// Observations of its threads' relaxed loads. Each thread acquires them at its next
+    /// sequentially consistent fence after a barrier.
     seen: AcrossBarriers,
-    /// What its threads' relaxed operations that count have observed, at the widest scope.
+    /// Observations of its threads' relaxed counter operations, at the widest scope.
     counted: AcrossBarriers,
 }
 
-/// Clocks of a block's threads by scope, of which other threads of the block make use after a barrier.
+/// Clocks of a block's threads by scope, which other threads of the block use after a barrier.
 #[derive(Debug, Default)]
 struct AcrossBarriers {
-    /// Those before the block's last barrier.
+    /// Clocks before the block's last barrier.
     before: [Clock; 3],
-    /// Those since.
+    /// Clocks since then.
     since: [Clock; 3],
     /// The number of that barrier.
     barriers: u32,
@@ -162,7 +170,7 @@ impl AcrossBarriers {
 }
 
 impl BlockSync {
-    /// All that lanes of a warp have acquired, without the accesses of their own block.
+    /// Everything that lanes of a warp have acquired, excluding their own block's accesses.
     fn acquired_by(&self, phase: Phase, lanes: u32) -> Clock {
         let mut clock = self.shared.clone();
         for acquired in self.acquired.iter().filter(|acquired| acquired.is_visible_to(phase, lanes)) {
@@ -184,12 +192,13 @@ impl BlockSync {
             }
             !move_to_shared
         });
-        // One entry per phase: what is acquired after a warp synchronisation is not yet visible to the warp.
+        // One entry per phase: clocks acquired after a warp synchronization are not visible to the
+        // warp yet.
         let same = |acquired: &&mut Acquired| acquired.by == phase && acquired.lanes == lanes;
         if let Some(acquired) = self.acquired.iter_mut().find(same) {
             return acquired.clock.join(clock);
         }
-        // What the whole warp has acquired before is one entry.
+        // Merge everything that the whole warp acquired earlier into one entry.
         let of_warp =
             |acquired: &mut Acquired| acquired.by.warp == phase.warp && acquired.by.warp_syncs < phase.warp_syncs;
         let of_warp = self.acquired.extract_if(.., of_warp).reduce(|mut all, acquired| {
@@ -201,12 +210,13 @@ impl BlockSync {
     }
 }
 
-/// The happens-before relation: phases, and what each block has acquired and released.
+/// The happens-before relation: phases, and the clocks that each block has acquired and released.
 #[derive(Debug, Default)]
 pub(super) struct HappensBefore {
-    /// Each phase with the number of earlier releases of its block; each release splits the block's phases.
+    /// Each phase with the number of earlier releases of its block. Each release splits the block's
+    /// phases.
     phases: Vec<(Phase, u32)>,
-    /// Index of the phase requested last.
+    /// Index of the most recently requested phase.
     recent: usize,
     /// Index of the latest phase of each warp.
     latest: FxHashMap<(u32, u32), usize>,
@@ -219,9 +229,9 @@ pub(super) struct HappensBefore {
     agents: Vec<u32>,
     /// Number of blocks of a cluster.
     cluster: u32,
-    /// Whether there are scopes other than the device.
+    /// Whether there are scopes narrower than the device.
     has_narrow_scopes: bool,
-    /// The size in bytes of each instruction's access; 0 where it is not known.
+    /// The size in bytes of each instruction's access; 0 if unknown.
     sizes: Vec<u8>,
 }
 
@@ -230,17 +240,19 @@ impl HappensBefore {
         Self { cluster, has_narrow_scopes, sizes, ..Self::default() }
     }
 
-    /// Whether an atomic access overlaps an earlier one in part: they are not morally strong then (PTX ISA, Memory Consistency Model,
-    /// Morally Strong Operations). Volatile accesses are not atomic.
+    /// Whether an atomic access overlaps an earlier one only partially. Then they are not morally
+    /// strong (PTX ISA, Memory Consistency Model, Morally Strong Operations). Volatile accesses are
+    /// not atomic.
     pub(super) fn differ_in_size(&self, kind: AccessKind, bytes: usize, earlier: Record) -> bool {
         let size = self.sizes.get(earlier.instruction() as usize).copied().unwrap_or(0);
         let is_volatile = kind.is_volatile() || earlier.strong_write().is_volatile();
         !is_volatile && size != 0 && usize::from(size) != bytes
     }
 
-    /// Of the lanes that made accesses of the kind as `earlier` is, those with which no access races that does not race with `later` too,
-    /// but for the order: what is morally strong with an access is so with one of the same block, scope and size, and what has acquired a
-    /// volatile store comes after those that the same thread made before it.
+    /// The lanes for which an access like `earlier`, of this kind, becomes redundant: apart from
+    /// order, whatever races with it also races with `later`. An access that is morally strong with
+    /// one of them is also morally strong with the other if block, scope and size are the same. And
+    /// accesses that acquire a volatile store come after the same thread's earlier ones.
     #[inline]
     pub(super) fn lanes_with(&self, later: Record, earlier: Record, kind: AccessKind) -> u32 {
         if !later.has_tag_of(earlier) {
@@ -261,7 +273,7 @@ impl HappensBefore {
         }
     }
 
-    /// The narrowest scope with both threads.
+    /// The narrowest scope that includes both threads.
     pub(super) fn distance(&self, one: ThreadEpoch, other: ThreadEpoch) -> Scope {
         let [one, other] = [one, other].map(|epoch| self.block_of(epoch.phase));
         if one == other {
@@ -273,17 +285,17 @@ impl HappensBefore {
         }
     }
 
-    /// The block of a phase, or of the agent whose phase it is.
+    /// The block of a phase. For an agent's phase, the block that it represents.
     pub(super) fn block_of(&self, phase: Phase) -> u32 {
         phase.block.checked_sub(FIRST_AGENT).map_or(phase.block, |agent| self.agents[agent as usize])
     }
 
-    /// Whether an earlier volatile store was released and the later thread has acquired it.
+    /// Whether an earlier volatile store was released and then acquired by the later thread.
     pub(super) fn has_acquired_store(&self, location: Location, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
         self.has_acquired(later, |clock| clock.covers_store(location, earlier))
     }
 
-    /// A scope as far as this kernel distinguishes scopes.
+    /// Reduces a scope to the scopes that this kernel distinguishes.
     fn effective(&self, scope: Scope) -> Scope {
         if self.has_narrow_scopes { scope } else { Scope::Device }
     }
@@ -324,7 +336,8 @@ impl HappensBefore {
         !self.blocks.is_empty() && self.has_acquired(later, |clock| clock.covers::<IS_READ>(earlier))
     }
 
-    /// Whether an earlier access happens before what any lane of the later one's warp does next.
+    /// Whether an earlier access happens before the next accesses of every lane in the later one's
+    /// warp.
     #[inline]
     pub(super) fn precedes_warp(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
         follows_barrier(earlier.phase, later.phase)
@@ -332,27 +345,29 @@ impl HappensBefore {
                 && self.has_acquired_by(later.phase, 0, |clock| clock.covers::<false>(earlier))
     }
 
-    /// Whether an earlier access happens before the current one, and so do those of lanes that are as much higher as the later ones' are.
+    /// Whether an earlier access happens before the current one, also if the lanes of both are
+    /// shifted up by the same amount.
     pub(super) fn is_ordered_alike(&self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
         is_of_thread(earlier, later)
             || follows_barrier(earlier.phase, later.phase)
             || self.has_acquired_by(later.phase, 0, |clock| clock.covered_lanes::<false>(earlier) == u32::MAX)
     }
 
-    /// Whether no thread has released anything so far, nor observed or fenced: a relaxed atomic operation orders nothing then.
+    /// Whether no thread has released, observed or fenced anything so far. Then a relaxed atomic
+    /// operation orders nothing.
     #[inline]
     pub(super) fn has_no_releases(&self) -> bool {
         self.locations.is_empty() && self.blocks.is_empty()
     }
 
-    /// Whether a block's accesses are ordered by more than its barriers and those of its warps.
+    /// Whether a block's accesses are ordered by more than its barriers and its warps' barriers.
     #[inline]
     pub(super) fn is_synchronised(&self, block: u32) -> bool {
         !self.blocks.is_empty() && self.blocks.contains_key(&block)
     }
 
-    /// The lanes of a mask whose accesses do not happen before the current one, if all of them made theirs as `earlier` is, which reads or
-    /// writes.
+    /// The lanes of a mask with accesses that do not happen before the current one, assuming that
+    /// every lane made an access like `earlier`, which reads or writes.
     pub(super) fn unordered_lanes<const IS_READ: bool>(
         &self,
         earlier: ThreadEpoch,
@@ -377,20 +392,20 @@ impl HappensBefore {
         lanes
     }
 
-    /// Whether a clock that is visible to a thread covers something.
+    /// Whether any clock visible to a thread covers something.
     fn has_acquired(&self, thread: ThreadEpoch, covers: impl Fn(&Clock) -> bool) -> bool {
         self.has_acquired_by(thread.phase, 1 << thread.lane, covers)
     }
 
-    /// Whether a clock covers something that is visible to the whole warp, or to one of the lanes.
+    /// Whether any clock visible to the whole warp, or to one of the lanes, covers something.
     fn has_acquired_by(&self, phase: Phase, lanes: u32, covers: impl Fn(&Clock) -> bool) -> bool {
         let Some(block) = self.blocks.get(&phase.block) else { return false };
         let mut acquired = block.acquired.iter().filter(|acquired| acquired.is_visible_to(phase, lanes));
         covers(&block.shared) || acquired.any(|acquired| covers(&acquired.clock))
     }
 
-    /// Whether a relaxed operation that counts has told the later thread of an earlier write, or its block before the last barrier: only a
-    /// fence is missing behind that operation.
+    /// Whether a relaxed counter operation told the later thread, or its block before the last
+    /// barrier, of an earlier write. Then only a fence after that operation is missing.
     #[cold]
     pub(super) fn lacks_a_fence(&mut self, earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
         let Some(block) = self.blocks.get_mut(&later.phase.block) else { return false };
@@ -399,7 +414,7 @@ impl HappensBefore {
             || block.counted.before(later.phase)[Scope::Device as usize].covers::<false>(earlier)
     }
 
-    /// Whether the table of phases is full, so that all records have to be dropped.
+    /// Whether the table of phases is full. Then all records must be dropped.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
         self.phases.len() == MAX_PHASES
@@ -440,7 +455,7 @@ impl HappensBefore {
         if pending.has_observed(location, observation, released.version) {
             return;
         }
-        // A synchronisation of each scope that both sides have.
+        // Synchronize at each scope that both sides have.
         for within in Scope::ALL.into_iter().filter(|within| *within <= scope) {
             let clock = match within {
                 Scope::Block => released.of_block.get(&phase.block),
@@ -466,7 +481,7 @@ impl HappensBefore {
         let Thread { phase, lane } = thread;
         let Publication { scope, releases, is_update, is_volatile } = publication;
         if !is_update {
-            // A store begins another release sequence.
+            // A store begins a new release sequence.
             self.locations.remove(&location);
         }
         let scope = self.effective(scope);
@@ -493,12 +508,12 @@ impl HappensBefore {
             self.add_release(location, phase, within, clock);
         }
         if publishes && is_volatile {
-            // The thread's next volatile store is of another epoch.
+            // The thread's next volatile store belongs to another epoch.
             self.blocks.entry(phase.block).or_default().releases += 1;
         }
     }
 
-    /// Adds what a write of this scope releases.
+    /// Adds the clock that a write of this scope releases.
     fn add_release(&mut self, location: Location, phase: Phase, scope: Scope, clock: &Clock) {
         let (cluster, has_narrow_scopes) = (phase.block / self.cluster, self.has_narrow_scopes);
         let location = self.locations.entry(location).or_default();
@@ -546,8 +561,8 @@ impl HappensBefore {
         }
     }
 
-    /// All accesses of these blocks up to now happen before what any of them does next. Each phase is the block's next
-    /// one.
+    /// Synchronizes blocks: all their accesses so far happen before the next accesses of each of
+    /// them. Each phase is the block's next one.
     pub(super) fn synchronise(&mut self, phases: &[Phase]) {
         let mut all = Clock::default();
         for phase in phases {
@@ -558,19 +573,20 @@ impl HappensBefore {
         }
     }
 
-    /// Lanes of a warp pass a barrier that not their whole warp passes: what each did before happens before what all do next.
+    /// Synchronizes lanes of a warp at a barrier that the whole warp does not pass. The earlier
+    /// accesses of each lane happen before the next accesses of all of them.
     pub(super) fn synchronise_lanes(&mut self, Threads { phase, lanes }: Threads) {
         let clock = self.release(phase, lanes);
         self.blocks.entry(phase.block).or_default().acquire(phase, lanes, &clock);
     }
 
-    /// Lanes of a warp arrive at a barrier.
+    /// Records the arrival of a warp's lanes at a barrier.
     pub(super) fn arrive(&mut self, barrier: BarrierOf, Threads { phase, lanes }: Threads) {
         let clock = self.release(phase, lanes);
         self.barriers.entry(barrier).or_default().arrived.join(&clock);
     }
 
-    /// All threads have arrived at a barrier.
+    /// Completes a barrier at which all threads have arrived.
     pub(super) fn complete(&mut self, barrier: BarrierOf) {
         let barrier = self.barriers.entry(barrier).or_default();
         barrier.complete = std::mem::take(&mut barrier.arrived);
@@ -578,7 +594,8 @@ impl HappensBefore {
         barrier.agents.iter().for_each(|(_, agent)| barrier.complete.add_async_stores(*agent, barrier.completions));
     }
 
-    /// A lane stores asynchronously for the current phase of an mbarrier. Returns the epoch of the store.
+    /// Records a lane's asynchronous store for the current phase of an mbarrier. Returns the epoch
+    /// of the store.
     pub(super) fn store_async(&mut self, barrier: BarrierOf, Thread { phase, lane }: Thread) -> NonZero<u32> {
         let barrier = self.barriers.entry(barrier).or_default();
         let known = barrier.agents.iter().find(|(block, _)| *block == phase.block);
@@ -592,19 +609,21 @@ impl HappensBefore {
         number(self.index(phase, 0), lane)
     }
 
-    /// A lane's asynchronous store completes bytes of the current phase of an mbarrier.
+    /// Records that a lane's asynchronous store completes bytes of the current phase of an
+    /// mbarrier.
     pub(super) fn arrive_async(&mut self, barrier: BarrierOf, thread: Thread) {
         let clock = self.release(thread.phase, thread.mask());
         self.barriers.entry(barrier).or_default().arrived.join_performed(&clock);
     }
 
-    /// Lanes of a warp pass a barrier that is complete.
+    /// Lets lanes of a warp pass a complete barrier.
     pub(super) fn pass(&mut self, barrier: BarrierOf, Threads { phase, lanes }: Threads) {
         let Some(SplitBarrier { complete, .. }) = self.barriers.get(&barrier) else { return };
         self.blocks.entry(phase.block).or_default().acquire(phase, lanes, complete);
     }
 
-    /// The clock of all accesses that happen before now in these lanes of a warp. Excludes the block's next accesses.
+    /// The clock of all accesses that happen before now in these lanes of a warp. Excludes the
+    /// block's later accesses.
     fn release(&mut self, phase: Phase, lanes: u32) -> Clock {
         let block = self.blocks.entry(phase.block).or_default();
         let mut clock = block.acquired_by(phase, lanes);
@@ -618,13 +637,13 @@ impl HappensBefore {
     }
 }
 
-/// Whether one thread made both accesses.
+/// Whether the same thread made both accesses.
 fn is_of_thread(earlier: ThreadEpoch, later: ThreadEpoch) -> bool {
     let (before, now) = (earlier.phase, later.phase);
     (before.block, before.warp, earlier.lane) == (now.block, now.warp, later.lane)
 }
 
-/// Whether a barrier of its block or warp is between an earlier phase and a later one.
+/// Whether a barrier of its block or warp lies between an earlier phase and a later one.
 #[inline]
 fn follows_barrier(earlier: Phase, later: Phase) -> bool {
     earlier.block == later.block

@@ -13,7 +13,8 @@ pub(super) struct History {
     /// The latest plain writer.
     writer: Option<Record>,
     readers: Records<true>,
-    /// Boxed, because most words are never accessed atomically, nor written by several threads without an order.
+    /// Boxed because most words are never accessed atomically, nor written by several threads
+    /// without an order.
     rare: Option<Box<RareAccesses>>,
 }
 
@@ -21,9 +22,10 @@ pub(super) struct History {
 struct RareAccesses {
     atomic_readers: Records<true>,
     atomic_writers: Records<false>,
-    /// Plain writers after `writer` that left its value: concurrent ones, and silent ones.
+    /// Plain writers after `writer` that kept its value: concurrent ones and silent ones.
     same_writers: Records<false>,
-    /// The last access, if it is a strong read without a conflict: a loop that polls repeats it, and it has no other effect.
+    /// The last access, if it is a strong read without a conflict. A polling loop repeats it
+    /// without further effect.
     polled: Option<Record>,
 }
 
@@ -32,13 +34,13 @@ struct RareAccesses {
 pub(super) struct RacingAccess {
     pub(super) kind: AccessKind,
     pub(super) record: Record,
-    /// Whether both are plain, or both volatile, writes of the same value, or one is a plain read that has the same value before the
-    /// write and after it.
+    /// Whether both write the same value, both plain or both volatile, or one is a plain read that
+    /// finds the same value before and after the write.
     pub(super) same_value: bool,
     pub(super) why: Why,
 }
 
-/// The access that is being recorded.
+/// The access being recorded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Current {
     /// Its first byte.
@@ -48,7 +50,7 @@ pub(super) struct Current {
     pub(super) instruction: u32,
     /// Its size.
     pub(super) bytes: usize,
-    /// Whether a plain write of the value that memory has does not race with plain reads.
+    /// Whether a plain write of the value already in memory does not race with plain reads.
     pub(super) may_be_silent: bool,
 }
 
@@ -56,7 +58,7 @@ pub(super) struct Current {
 #[derive(Clone, Debug)]
 pub(super) enum Word {
     Whole(History),
-    /// Some access was to a part of the word.
+    /// Some access was to only part of the word.
     Bytes(Box<[History; 4]>),
 }
 
@@ -67,9 +69,10 @@ impl Default for Word {
 }
 
 impl Word {
-    /// Records an access to some bytes of the word, and returns the first byte with a racing access; a race of
-    /// different values takes precedence over one of the same value. `same_value` says whether a plain write leaves
-    /// these bytes of the word unchanged, and is told whether another thread may have written them just before.
+    /// Records an access to some bytes of the word. Returns the first byte with a racing access. A
+    /// race of different values takes precedence over one of the same value. `same_value` tells
+    /// whether a plain write leaves these bytes of the word unchanged; its argument tells whether
+    /// another thread may have written them just before.
     #[inline]
     pub(super) fn record(
         &mut self,
@@ -100,8 +103,8 @@ impl Word {
 }
 
 impl Word {
-    /// The histories of the bytes of a plain access. None if what it writes is compared with what memory has as one value where each
-    /// byte has a history.
+    /// The histories of the bytes of a plain access. `None` if the bytes have separate histories,
+    /// but a write is compared with memory as one value.
     #[inline]
     pub(super) fn histories(&mut self, bytes: Range<usize>, writes: bool) -> Option<&mut [History]> {
         if bytes.len() < 4 {
@@ -114,7 +117,7 @@ impl Word {
         }
     }
 
-    /// The histories of the bytes, from now on apart from each other.
+    /// The histories of the bytes, kept separately from now on.
     fn of_bytes(&mut self) -> &mut [History; 4] {
         if let Self::Whole(history) = self {
             *self = Self::Bytes(Box::new(std::array::from_fn(|_| history.clone())));
@@ -125,7 +128,7 @@ impl Word {
         }
     }
 
-    /// Replaces who has made the latest plain write of the whole word.
+    /// Replaces the latest plain writer of the whole word.
     pub(super) fn hand_over(&mut self, to: Record) {
         match self {
             Self::Whole(history) => history.writer = Some(to),
@@ -159,14 +162,15 @@ impl History {
         conflict
     }
 
-    /// Whether a plain access races with an earlier one. `is_silent` says whether it is a write of the value that memory has.
+    /// Whether a plain access races with an earlier one. `is_silent` tells whether it writes the
+    /// value already in memory.
     #[inline]
     pub(super) fn has_conflict(&self, order: &HappensBefore, access: &Current, is_silent: bool) -> bool {
         self.unordered_writer(order, access.epoch).is_some()
             || self.conflict(order, access, (None, is_silent), || false).is_some()
     }
 
-    /// Records a plain access that races with none.
+    /// Records a plain access without a race.
     #[inline]
     pub(super) fn add(&mut self, order: &HappensBefore, access: &Current, is_silent: bool) {
         if let Some(rare) = &mut self.rare {
@@ -175,7 +179,8 @@ impl History {
         self.keep(order, access, is_silent, None);
     }
 
-    /// Whether all accesses so far happen before the current one, and before those of higher lanes the accesses of lanes as much higher.
+    /// Whether all accesses so far happen before the current one, also if the lanes of all are
+    /// shifted up by the same amount.
     pub(super) fn is_ordered_alike(&self, order: &HappensBefore, epoch: ThreadEpoch) -> bool {
         self.rare.is_none()
             && self.writer.is_none_or(|writer| order.is_ordered_alike(order.epoch_of(writer), epoch))
@@ -188,13 +193,14 @@ impl History {
         self.rare.is_none() && self.writer.is_none_or(|writer| order.precedes_warp(order.epoch_of(writer), epoch))
     }
 
-    /// Records plain reads by lanes of a warp, of which the access is one, for which [`may_be_read_by_warp`](Self::may_be_read_by_warp).
+    /// Records plain reads by lanes of a warp, including `access`.
+    /// [`may_be_read_by_warp`](Self::may_be_read_by_warp) must be true.
     pub(super) fn read_by_lanes(&mut self, order: &HappensBefore, access: &Current, lanes: u32) {
         let record = Record::new(access.epoch.number, access.kind, access.instruction);
         self.readers.add_lanes(order, access.epoch, (record, access.kind), lanes);
     }
 
-    /// The history in which each record has a lane this much higher.
+    /// The history with all records shifted up by this many lanes.
     pub(super) fn of_later_lane(&self, by: u32) -> Self {
         let later = |record: Record| record.of_lane(record.lane() + by);
         Self {
@@ -217,7 +223,8 @@ impl History {
         let Current { kind, epoch, instruction, .. } = *access;
         let record = Record::new(epoch.number, kind, instruction);
         match kind {
-            // What races with a thread's write races with its reads after it, until it releases them.
+            // Whatever races with a thread's write also races with its later reads, until it
+            // releases them.
             AccessKind::Read if self.has_own_write(epoch) => {}
             AccessKind::Read | AccessKind::ReadOnly => self.readers.add(order, epoch, record, kind),
             AccessKind::VolatileRead | AccessKind::AtomicRead(_) => {
@@ -228,19 +235,22 @@ impl History {
             AccessKind::VolatileWrite | AccessKind::AtomicWrite(_) => {
                 self.rare.get_or_insert_default().atomic_writers.add(order, epoch, record, kind);
             }
-            // The accesses before it stay recorded: what races with one of them need not race with this write.
+            // Earlier accesses stay recorded: what races with one of them need not race with this
+            // write.
             AccessKind::Write if is_silent => self.add_silent(order, epoch, record),
             AccessKind::Write => {
                 let earlier = self.writer.replace(record);
-                // An access that races with an earlier one but not with this write cannot follow: it would happen after
-                // the write, and the write happens after all earlier accesses, unless a race has been reported.
+                // No later access can race with an earlier access but not with this write. It would
+                // happen after the write, and the write happens after all earlier accesses, unless
+                // a race has been reported.
                 self.readers.clear();
                 if let Some(rare) = &mut self.rare {
                     rare.atomic_readers.clear();
                     rare.atomic_writers.clear();
                 }
                 match (conflict, earlier) {
-                    // Other writers of the same value stay recorded: their race need not end the launch.
+                    // Other writers of the same value stay recorded because their race need not end
+                    // the launch.
                     (Some(RacingAccess { same_value: true, .. }), Some(earlier)) => {
                         let others = &mut self.rare.get_or_insert_default().same_writers;
                         others.add(order, order.epoch_of(earlier), earlier, kind);
@@ -255,7 +265,7 @@ impl History {
         }
     }
 
-    /// Records a plain write of the value that memory has.
+    /// Records a plain write of the value already in memory.
     fn add_silent(&mut self, order: &HappensBefore, epoch: ThreadEpoch, record: Record) {
         let has_others = self.rare.as_ref().is_some_and(|rare| !rare.same_writers.is_empty());
         match self.writer {
@@ -270,21 +280,22 @@ impl History {
         }
     }
 
-    /// A plain writer that does not happen before an access, the latest of other values first.
+    /// A plain writer that does not happen before an access. The latest writer of a different value
+    /// comes first.
     #[inline]
     fn unordered_writer(&self, order: &HappensBefore, epoch: ThreadEpoch) -> Option<Record> {
         let writer = self.writer.filter(|writer| !order.is_ordered::<false>(order.epoch_of(*writer), epoch));
         writer.or_else(|| self.rare.as_ref()?.same_writers.concurrent_with(order, epoch).next())
     }
 
-    /// Whether an access finds the value that memory has, whatever plain writes do not happen before it: it has been there since before
-    /// the launch, or the write that brought it happens before the access.
+    /// Whether an access finds the current value regardless of unordered plain writes: the value
+    /// was there before the launch, or its write happens before the access.
     #[cold]
     fn finds_value(&self, order: &HappensBefore, epoch: ThreadEpoch) -> bool {
         self.writer.is_none_or(|writer| writer.is_silent() || order.is_ordered::<false>(order.epoch_of(writer), epoch))
     }
 
-    /// A write that the launch has made, in whatever order: a read-only load may miss it.
+    /// A write of the launch, in any order. A read-only load may miss it.
     #[cold]
     fn ordered_write(&self) -> Option<RacingAccess> {
         let plain = self.writer.filter(|record| !record.is_silent()).map(|record| (AccessKind::Write, record));
@@ -296,7 +307,7 @@ impl History {
         Some(RacingAccess { kind, record, same_value: false, why: Why::ReadOnly })
     }
 
-    /// Whether a thread has written the value in this epoch, as others may have.
+    /// Whether a thread has written the value in this epoch. Others may have written it too.
     #[inline]
     fn has_own_write(&self, epoch: ThreadEpoch) -> bool {
         self.writer.is_some_and(|writer| writer.epoch == epoch.number)
@@ -355,7 +366,7 @@ impl History {
 }
 
 impl RareAccesses {
-    /// A racing strong access, else `same` or a volatile write of the same value.
+    /// A racing strong access, otherwise `same` or a volatile write of the same value.
     fn conflict(
         &self,
         order: &HappensBefore,
@@ -364,7 +375,7 @@ impl RareAccesses {
         mut same: Option<RacingAccess>,
     ) -> Option<RacingAccess> {
         let Current { kind, epoch, location, .. } = *access;
-        // Of a group of lanes all or none race, but for their order.
+        // Apart from order, either all lanes of a group race or none.
         let why = |record: Record, other: AccessKind| {
             if kind.races_with(other, order.distance(order.epoch_of(record), epoch)) {
                 return Some(Why::Unordered);

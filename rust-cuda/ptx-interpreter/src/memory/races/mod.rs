@@ -1,45 +1,54 @@
 //! Race detection: unordered accesses to the same bytes.
 //!
-//! Two accesses race if they overlap, at least one writes, neither happens before the other, and they are not morally strong: one
-//! is plain, or its scope does not include the other's thread (PTX ISA 8, Memory Consistency Model, Morally Strong Operations).
-//! Two volatile stores race too, although PTX makes them strong: no language that has volatile accesses makes them atomic. Volatile
+//! Two accesses race if they overlap, at least one writes, neither happens before the other, and
+//! they are not morally strong: one is plain, or its scope does not include the other's thread (PTX
+//! ISA 8, Memory Consistency Model, Morally Strong Operations). Two volatile stores also race,
+//! although PTX makes them strong: no language with volatile accesses makes them atomic. Volatile
 //! reads that poll do not race with volatile stores.
+//!
 //! One access happens before another if it came earlier and
 //! - the same thread made both, or
 //! - a barrier of their block is between them, or
 //! - a `bar.warp.sync` of their warp is between them, or
 //! - a barrier of their blocks' cluster is between them, or
-//! - the first came before its thread's arrival at an mbarrier, and the second's thread waited for that phase, or
-//! - the first is an asynchronous store for the phase of an mbarrier, or one that its thread had waited for, or a read that came before it in
-//!   its thread, and the second's thread waited for that phase, or
-//! - the first was released at an atomic location, and the second's thread acquired it from there, each with a scope that
-//!   includes the other's thread,
+//! - the first came before its thread's arrival at an mbarrier, and the second's thread waited for
+//!   that phase, or
+//! - the first is an asynchronous store for the phase of an mbarrier, or one that its thread had
+//!   waited for, or a read that came before it in its thread, and the second's thread waited for
+//!   that phase, or
+//! - the first was released at an atomic location, and the second's thread acquired it from there,
+//!   each with a scope that includes the other's thread,
 //!
 //! or by transitivity of these (PTX ISA 8, Memory Consistency Model; causality order).
 //!
-//! Plain writes, or volatile ones, of the same value that race with each other, and with no other access but plain reads by their own
-//! threads, are a class of their own: whichever comes last, memory holds that value. Silent stores, plain ones of the value that memory
-//! has, may be of this class too ([`RaceDetector::silent_stores`]): also plain reads by other threads then find that value, before the
-//! store and after it.
+//! Plain writes of the same value that race with each other form a separate class, and so do
+//! volatile ones, if they race with no other accesses except plain reads by their own threads.
+//! Whichever write comes last, memory holds that value. Silent stores are plain stores of the value
+//! already in memory. They may belong to this class too ([`RaceDetector::silent_stores`]), because
+//! plain reads by other threads find the same value before and after the store.
 //!
-//! A releasing thread publishes its own accesses, those of its warp before the last `bar.warp.sync`, those of its block
-//! before the last barrier, and those of other blocks that it has acquired. They happen before what the acquiring
-//! thread does next, what its warp does after the next `bar.warp.sync` and what its block does after the next barrier.
-//! This detects a missing fence and a missing barrier around a flag, and accepts grid barriers, reductions by the last
-//! block and locks.
+//! A releasing thread publishes its own accesses, its warp's accesses before the last
+//! `bar.warp.sync`, its block's accesses before the last barrier, and the accesses of other blocks
+//! that it has acquired. They happen before the next accesses of the acquiring thread, the accesses
+//! of its warp after the next `bar.warp.sync`, and the accesses of its block after the next
+//! barrier. This detects a missing fence and a missing barrier around a flag, and accepts grid
+//! barriers, reductions by the last block and locks.
 //!
-//! A sequentially consistent fence publishes what happens before it also by what other threads of the block write after a barrier
-//! behind it, and acquires what they have observed before the last barrier: such fences synchronise with each other by their order
-//! (Fence-SC Order), which the observed write implies.
+//! A sequentially consistent fence also publishes its prior accesses through writes by other
+//! threads of the block after a later barrier. It also acquires what those threads have observed
+//! before the last barrier. Such fences synchronize with each other in their order (Fence-SC
+//! Order), which the observed write implies.
 //!
-//! Every reported race is one. A race may go unreported where
-//! - warps read the same bytes, or access them atomically, by more than 16 instructions without an order: some accesses are dropped,
-//!   first those of a warp or block with other recorded accesses;
-//! - a fence on one side of a barrier of the block is sequentially consistent, another thread signals or observes on the other side,
-//!   and the threads of the other block have no such fence;
-//! - more than 64 threads of a block release without a barrier between: together they count as a release by the block; and those of a
-//!   block that acquire count as all of it;
-//! - a plain store, or a compare-and-swap that swaps nothing, follows a release at its location: it counts as one that continues it;
+//! Every reported race is real. A race may go unreported if
+//! - warps read the same bytes, or access them atomically, with more than 16 unordered
+//!   instructions: some accesses are dropped, first those of a warp or block with other recorded
+//!   accesses;
+//! - a fence on one side of a barrier of the block is sequentially consistent, another thread
+//!   signals or observes on the other side, and the threads of the other block have no such fence;
+//! - more than 64 threads of a block release without a barrier in between: together they count as a
+//!   release by the block. Likewise, acquiring threads of a block then count as the whole block;
+//! - a plain store, or a compare-and-swap that swaps nothing, follows a release at its location: it
+//!   counts as continuing the release sequence;
 //! - millions of warp phases are between the two accesses.
 
 mod access;
@@ -65,7 +74,7 @@ use happens_before::HappensBefore;
 use history::{Current, RacingAccess};
 use sector::{SECTOR_BYTES, Sector};
 
-/// The earlier of two accesses that race.
+/// The earlier of two racing accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conflict {
     /// Number of the block that made it.
@@ -78,35 +87,36 @@ pub struct Conflict {
     pub instruction: u32,
     /// Offset of the first byte that both access.
     pub offset: usize,
-    /// Why the two race.
+    /// The reason why the two race.
     pub why: Why,
 }
 
-/// Why two accesses race.
+/// The reason why two accesses race.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Why {
     /// Neither happens before the other.
     #[default]
     Unordered,
-    /// Both are atomic, and overlap in part.
+    /// Both are atomic, but overlap only partially.
     Size,
-    /// One is a read-only load, through a cache that need not have what the launch writes, in whatever order.
+    /// One is a read-only load, through a cache that may miss the launch's writes, in any order.
     ReadOnly,
-    /// The earlier one is of an asynchronous copy that its thread has not waited for.
+    /// The earlier one belongs to an asynchronous copy that its thread has not waited for.
     InFlight,
-    /// The later one reads what the earlier one has written, of which an atomic operation that counts has told its thread: only a fence
-    /// behind that operation is missing.
+    /// The later one reads a value written by the earlier one, and an atomic counter operation told
+    /// its thread of the write. Only a fence after that operation is missing.
     MissingFence,
 }
 
-/// Records the accesses of one launch and detects those that race.
+/// Records the accesses of one launch and detects races between them.
 ///
-/// One host thread executes all blocks of the launch, one after the other or round-robin. The end of a launch orders
-/// all its accesses before the next launch, so each launch gets its own detector.
+/// One host thread executes all blocks of the launch, one after the other or round-robin. The end
+/// of a launch orders all its accesses before the next launch, so each launch has its own detector.
 #[derive(Debug)]
 pub struct RaceDetector {
     happens_before: HappensBefore,
-    /// Access history of each sector of each watched region; empty for a region that is no longer watched.
+    /// Access history of each sector of each watched region. Empty for a region that is no longer
+    /// watched.
     regions: Vec<Vec<Sector>>,
     free: Vec<Watched>,
     flights: Flights,
@@ -114,26 +124,29 @@ pub struct RaceDetector {
 }
 
 impl RaceDetector {
-    /// A detector without watched regions, for a launch with clusters of this many blocks. Scopes other than the device's are
-    /// distinguished if `has_narrow_scopes` is set; a kernel without any is checked faster without.
+    /// Creates a detector without watched regions, for a launch with clusters of this many blocks.
+    /// With `has_narrow_scopes`, it distinguishes scopes narrower than the device. A kernel without
+    /// any is checked faster if it is not set.
     pub fn new(cluster: u8, has_narrow_scopes: bool) -> Self {
         Self::with_sizes(cluster, has_narrow_scopes, Vec::new())
     }
 
-    /// The same for instructions whose accesses have these sizes in bytes: atomic accesses of different sizes race.
+    /// Like [`new`](Self::new), for instructions with accesses of these sizes in bytes. Atomic
+    /// accesses of different sizes race.
     pub fn with_sizes(cluster: u8, has_narrow_scopes: bool, sizes: Vec<u8>) -> Self {
         let happens_before = HappensBefore::new(u32::from(cluster).max(1), has_narrow_scopes, sizes);
         let (regions, free, flights) = (Vec::new(), Vec::new(), Flights::default());
         Self { happens_before, regions, free, flights, silent_stores: false }
     }
 
-    /// The same, which distinguishes silent stores if `are_known` is set.
+    /// Sets whether the detector distinguishes silent stores.
     #[must_use]
     pub fn silent_stores(self, are_known: bool) -> Self {
         Self { silent_stores: are_known, ..self }
     }
 
-    /// Starts to watch a region of `bytes` bytes, with 40 bytes of history for every 32, and up to 40 for every 4 that single lanes access.
+    /// Starts watching a region of `bytes` bytes. Uses 40 bytes of history for every 32, and up to
+    /// 40 for every 4 that single lanes access.
     pub fn watch(&mut self, bytes: usize) -> Watched {
         let sectors = vec![Sector::default(); bytes.div_ceil(SECTOR_BYTES)];
         if let Some(watched) = self.free.pop() {
@@ -144,7 +157,8 @@ impl RaceDetector {
         Watched(self.regions.len() as u32 - 1)
     }
 
-    /// Forgets the accesses to bytes of a region, at an offset that is a multiple of 32: what they are for is over.
+    /// Drops the accesses to bytes of a region because their purpose has ended. The offset must be
+    /// a multiple of 32.
     pub fn forget_range(&mut self, Location { region, offset }: Location, bytes: usize) {
         let sectors = &mut self.regions[region.0 as usize];
         let range = offset / SECTOR_BYTES..(offset + bytes).div_ceil(SECTOR_BYTES).min(sectors.len());
@@ -159,7 +173,7 @@ impl RaceDetector {
         self.free.push(watched);
     }
 
-    /// Drops the synchronisation state of a block that has ended. Its accesses stay recorded.
+    /// Drops the synchronization state of a block that has ended. Its accesses stay recorded.
     pub fn end_block(&mut self, block: u32) {
         self.happens_before.end_block(block);
     }
@@ -167,19 +181,22 @@ impl RaceDetector {
     /// Records an access of a lane. A later conflict with it carries its instruction.
     ///
     /// # Errors
-    /// The first earlier access with which it races. The access is recorded nevertheless.
+    /// The first earlier access that it races with. The access is recorded nevertheless.
     pub fn record(&mut self, access: LaneAccess) -> Result<(), Conflict> {
         self.record_value(access, |_, _| false).map(|_| ())
     }
 
-    /// As `record`, for an access whose value can be compared: `same_value` says whether a plain or volatile write leaves these
-    /// bytes of the region unchanged. It is called where two such writes race, and for a silent store: with false if no other thread has
-    /// written the bytes without an order, so that memory has what it had before the instruction. If all racing accesses are
-    /// writes of the same value, both plain or both volatile, or of a value that a read finds in any order, or lack
-    /// nothing but a fence ([`Why::MissingFence`]), returns the first earlier one.
+    /// Like `record`, for an access with a comparable value. `same_value` tells whether a plain or
+    /// volatile write leaves these bytes of the region unchanged. It is called if two such writes
+    /// race, and for a silent store. Its argument is false if no other thread has written the bytes
+    /// without an order, so memory still has its value from before the instruction.
+    ///
+    /// Returns the first earlier racing access if all races are benign. That means they are writes
+    /// of the same value (both plain or both volatile) or of a value that a read finds in any
+    /// order, or they only lack a fence ([`Why::MissingFence`]).
     ///
     /// # Errors
-    /// As `record`; for two plain or two volatile writes, only if they write different values.
+    /// As for `record`. For two plain or two volatile writes, only if they write different values.
     pub fn record_value(
         &mut self,
         access: LaneAccess,
@@ -188,11 +205,12 @@ impl RaceDetector {
         self.record_access(access, None, same_value)
     }
 
-    /// As `record_value`, for the write of `data`, whole words, by an asynchronous copy, which begins or has been waited for. Another copy in
-    /// flight to the same word writes the same value if it has the same data.
+    /// Like `record_value`, for a write of the whole words in `data` by an asynchronous copy, which
+    /// begins or has been waited for. Another copy in flight to the same word writes the same value
+    /// if it has the same data.
     ///
     /// # Errors
-    /// As `record_value`.
+    /// As for `record_value`.
     pub fn record_copy(
         &mut self,
         access: LaneAccess,
@@ -202,9 +220,11 @@ impl RaceDetector {
         self.record_access(access, Some(data), same_value)
     }
 
-    /// Records the plain accesses or relaxed atomic operations of some lanes as far as they can be recorded together, and returns the lanes
-    /// that still have to be [recorded](Self::record_value) one by one. `offset_of` gives a lane's offset in the region. `silence` compares
-    /// what some lanes write with what memory has: true if all of it is equal, false if none of it is, None if a part is.
+    /// Records the plain accesses or relaxed atomic operations of some lanes, as far as they can be
+    /// recorded together. Returns the lanes that still must be [recorded](Self::record_value) one
+    /// by one. `offset_of` gives a lane's offset in the region. `silence` compares the values
+    /// written by some lanes with memory: true if all are equal, false if none is, `None` if only
+    /// some are.
     pub fn record_warp(
         &mut self,
         access: WarpAccess,
@@ -213,7 +233,7 @@ impl RaceDetector {
         silence: impl Fn(Range<u32>) -> Option<bool>,
     ) -> u32 {
         let WarpAccess { region, bytes, kind, phase, instruction } = access;
-        // A relaxed atomic operation is to be observed and published too.
+        // A relaxed atomic operation must also be observed and published.
         let orders = kind.scope().is_some() && !self.happens_before.has_no_releases();
         let is_one_by_one = orders || !bytes.is_power_of_two() || bytes > SECTOR_BYTES || !self.flights.is_empty();
         if is_one_by_one {
@@ -221,7 +241,7 @@ impl RaceDetector {
         }
         let lanes_in_order = (0..32).filter(|lane| lanes >> lane & 1 == 1).map(&offset_of);
         if kind == AccessKind::Write && !lanes_in_order.is_sorted_by(|one, next| one + bytes <= *next) {
-            // Some lanes may write to the same bytes, in the order of the lanes.
+            // Some lanes may write to the same bytes, in lane order.
             return lanes;
         }
         self.make_room();
@@ -266,7 +286,7 @@ impl RaceDetector {
         one_by_one
     }
 
-    /// Forgets all accesses if there are too many phases.
+    /// Drops all accesses if there are too many phases.
     fn make_room(&mut self) {
         if self.happens_before.is_full() {
             self.regions.iter_mut().for_each(|region| region.fill(Sector::default()));
@@ -307,11 +327,11 @@ impl RaceDetector {
             }
             offset += length;
         }
-        // What is in flight races with everything, whatever else does.
+        // Copies in flight race with every access, regardless of other races.
         in_flight.map_or(found, Err)
     }
 
-    /// The conflict of an access with an earlier one, at the byte of this offset.
+    /// The conflict of an access with an earlier one, at the byte with this offset.
     fn conflict(&mut self, earlier: RacingAccess, offset: usize, access: &Current) -> Conflict {
         let RacingAccess { kind, record, same_value, why } = earlier;
         let epoch = self.happens_before.epoch_of(record);
@@ -328,8 +348,9 @@ impl RaceDetector {
         }
     }
 
-    /// Registers that an asynchronous copy reads or writes words from now on until its [end](Self::end_copy). The access itself is to be
-    /// recorded too, here and, for a write, where the copy's thread has waited for it.
+    /// Registers that an asynchronous copy reads or writes words from now on, until its
+    /// [end](Self::end_copy). Record the access itself separately: here and, for a write, again
+    /// where the copy's thread has waited for it.
     pub fn begin_copy(&mut self, copy: CopyAccess<'_>, instruction: u32) {
         self.flights.begin(copy, instruction);
     }
@@ -339,8 +360,9 @@ impl RaceDetector {
         self.flights.end(copy);
     }
 
-    /// Registers that a write, which a thread has just made, is an asynchronous store for the current phase of an mbarrier: no thread, not
-    /// even this one, comes after it that has not waited for that phase. Until the phase is complete, every access to the words is a race.
+    /// Registers a thread's preceding write as an asynchronous store for the current phase of an
+    /// mbarrier. Only threads that have waited for that phase come after it; not even this thread
+    /// does otherwise. Until the phase is complete, every access to the words is a race.
     pub fn store_async(&mut self, barrier: BarrierOf, store: CopyAccess<'_>, instruction: u32) {
         let CopyAccess { location: Location { region, offset }, bytes, thread, .. } = store;
         let epoch = self.happens_before.store_async(barrier, thread);
@@ -353,25 +375,27 @@ impl RaceDetector {
         self.flights.begin_store(barrier, store, instruction);
     }
 
-    /// Registers that a lane's asynchronous store completes bytes of the current phase of an mbarrier: those that wait for it come after
-    /// what the lane has read so far, and after the asynchronous stores that it has waited for, but not after its writes.
+    /// Registers that a lane's asynchronous store completes bytes of the current phase of an
+    /// mbarrier. Threads that wait for the phase come after the lane's reads so far and after the
+    /// asynchronous stores that it has waited for, but not after its writes.
     pub fn arrive_async(&mut self, barrier: BarrierOf, thread: Thread) {
         self.happens_before.arrive_async(barrier, thread);
     }
 
-    /// Registers a strong read of a scope, which may observe a release at the location. With acquire semantics the lane acquires
-    /// it immediately, otherwise at its next fence.
+    /// Registers a strong read with a scope, which may observe a release at the location. With
+    /// acquire semantics the lane acquires it immediately, otherwise at its next fence.
     pub fn observe(&mut self, location: Location, thread: Thread, observation: Observation) {
         self.happens_before.observe(location, thread, observation);
     }
 
-    /// Registers a strong write. A read-modify-write is an `observe`, then a `publish`.
+    /// Registers a strong write. Register a read-modify-write as `observe` followed by `publish`.
     pub fn publish(&mut self, location: Location, thread: Thread, publication: Publication) {
         self.happens_before.publish(location, thread, publication);
     }
 
-    /// Registers a barrier of several blocks: all their accesses up to now happen before what any of them does next.
-    /// `phases` has for each block the phase of one of its warps after the barrier.
+    /// Registers a barrier of several blocks: all their accesses so far happen before the next
+    /// accesses of each of them. `phases` contains, for each block, the phase of one of its warps
+    /// after the barrier.
     pub fn synchronise(&mut self, phases: &[Phase]) {
         self.happens_before.synchronise(phases);
     }
@@ -381,24 +405,28 @@ impl RaceDetector {
         self.happens_before.fence(thread, fence);
     }
 
-    /// Registers a `bar.warp.sync` of some lanes of a warp. That of all is another phase.
+    /// Registers a `bar.warp.sync` of some lanes of a warp. A `bar.warp.sync` of all lanes starts a
+    /// new phase instead.
     pub fn synchronise_lanes(&mut self, threads: Threads) {
         self.happens_before.synchronise_lanes(threads);
     }
 
-    /// Registers that lanes of a warp arrive at a barrier which not all threads of a block pass at once: one of some warps, or at which
-    /// some arrive and do not wait, or wait later.
+    /// Registers that lanes of a warp arrive at a barrier that the threads of a block do not all
+    /// pass at once: a barrier of some warps, or one where some threads arrive without waiting, or
+    /// wait later.
     pub fn arrive(&mut self, barrier: BarrierOf, threads: Threads) {
         self.happens_before.arrive(barrier, threads);
     }
 
-    /// Registers that all threads have arrived at such a barrier, which ends the asynchronous stores for the phase of an mbarrier.
+    /// Registers that all threads have arrived at such a barrier. Ends the asynchronous stores for
+    /// the phase of an mbarrier.
     pub fn complete(&mut self, barrier: BarrierOf) {
         self.happens_before.complete(barrier);
         self.flights.complete(barrier);
     }
 
-    /// Registers that lanes of a warp pass such a barrier: what happens before the arrivals happens before what they do next.
+    /// Registers that lanes of a warp pass such a barrier. Accesses before the arrivals happen
+    /// before their next accesses.
     pub fn pass(&mut self, barrier: BarrierOf, threads: Threads) {
         self.happens_before.pass(barrier, threads);
     }

@@ -1,4 +1,4 @@
-//! The concurrent accesses of one kind to some bytes, as far as detection of a later race needs them.
+//! The concurrent accesses of one kind to some bytes, as far as later race detection needs them.
 
 use super::access::{AccessKind, Record, ThreadEpoch};
 use super::happens_before::HappensBefore;
@@ -6,26 +6,26 @@ use super::happens_before::HappensBefore;
 /// Maximum number of groups of concurrent accesses of one kind that are kept.
 const MAX_CONCURRENT: usize = 16;
 
-/// Accesses of one kind, all of which read only, or all write.
+/// Accesses of one kind. Either all of them only read, or all write.
 ///
-/// An access that happens before another of them need not be kept if what races with it races with the other too: what happens after the
-/// other happens after it.
+/// An access that happens before another of them may be dropped if whatever races with it also
+/// races with the other. Accesses that happen after the other also happen after it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Records<const IS_READ: bool> {
     latest: Option<Record>,
-    /// The others, in order of execution; most words have none.
+    /// The remaining accesses, in execution order. Most words have none.
     others: Option<Box<Others>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Others(Vec<Group>);
 
-/// Accesses by one instruction of lanes of a warp in one phase.
+/// Accesses of a warp's lanes by one instruction in one phase.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     /// The latest of them.
     record: Record,
-    /// Bit i is lane i.
+    /// The lanes: bit i is lane i.
     lanes: u32,
 }
 
@@ -39,7 +39,7 @@ impl Group {
         self.lanes |= 1 << record.lane();
     }
 
-    /// The accesses that do not happen before another one, that of the highest lane first.
+    /// The accesses that do not happen before another one, highest lane first.
     fn concurrent_with<const IS_READ: bool>(
         self,
         order: &HappensBefore,
@@ -62,12 +62,13 @@ impl<const IS_READ: bool> Records<IS_READ> {
         self.latest.is_none()
     }
 
-    /// The accesses, one for each group of lanes that made it together.
+    /// The accesses, one for each group of lanes that made them together.
     pub(super) fn latest_of_lanes(&self) -> impl Iterator<Item = Record> {
         self.latest.into_iter().chain(self.others.iter().flat_map(|others| others.0.iter().map(|group| group.record)))
     }
 
-    /// Whether all accesses happen before the current one, and before those of higher lanes the accesses of lanes as much higher.
+    /// Whether all accesses happen before the current one, also if the lanes of all are shifted up
+    /// by the same amount.
     pub(super) fn are_ordered_alike(&self, order: &HappensBefore, epoch: ThreadEpoch) -> bool {
         let mut groups = self.others.iter().flat_map(|others| others.0.iter());
         let is_ordered = |record: Record| order.is_ordered_alike(order.epoch_of(record), epoch);
@@ -75,7 +76,7 @@ impl<const IS_READ: bool> Records<IS_READ> {
             && groups.all(|group| group.lanes == 1 << group.record.lane() && is_ordered(group.record))
     }
 
-    /// Whether one of the accesses is of an epoch of a thread.
+    /// Whether any access belongs to this epoch of a thread.
     pub(super) fn has_of(&self, epoch: ThreadEpoch) -> bool {
         let mut groups = self.others.iter().flat_map(|others| others.0.iter());
         let is_of = |record: Record| record.epoch == epoch.number;
@@ -91,7 +92,7 @@ impl<const IS_READ: bool> Records<IS_READ> {
         }
     }
 
-    /// The accesses of which each has a lane this much higher.
+    /// The accesses shifted up by this many lanes.
     pub(super) fn of_later_lane(&self, by: u32) -> Self {
         let later = |record: Record| record.of_lane(record.lane() + by);
         let later_group = |group: &Group| Group { record: later(group.record), lanes: group.lanes << by };
@@ -102,7 +103,8 @@ impl<const IS_READ: bool> Records<IS_READ> {
         }
     }
 
-    /// Adds accesses by lanes of a warp, of which `record` is one, as `add` does one after the other, in ascending order.
+    /// Adds accesses by lanes of a warp, including `record`. Equivalent to calling `add` for each,
+    /// in ascending order.
     pub(super) fn add_lanes(
         &mut self,
         order: &HappensBefore,
@@ -116,7 +118,7 @@ impl<const IS_READ: bool> Records<IS_READ> {
             rest &= rest - 1;
             let record = record.of_lane(lane);
             self.add(order, epoch.of_lane(lane), record, kind);
-            // Those of the next lanes join the group of the others.
+            // The accesses of the next lanes join the others' group.
             if rest != 0
                 && let (Some(latest), Some(others)) = (&mut self.latest, &mut self.others)
                 && let Some(group) = others.0.last_mut().filter(|group| group.record.is_beside(*latest))
@@ -131,13 +133,14 @@ impl<const IS_READ: bool> Records<IS_READ> {
         }
     }
 
-    /// The records that do not happen before an access, the latest first.
+    /// The records that do not happen before an access, latest first.
     #[inline]
     pub(super) fn concurrent_with(&self, order: &HappensBefore, later: ThreadEpoch) -> impl Iterator<Item = Record> {
         self.concurrent_where(order, later, |_| true)
     }
 
-    /// Those of which one that lanes of the same instruction made has a property, which all of these have then.
+    /// Like [`concurrent_with`](Self::concurrent_with), restricted to groups in which one record
+    /// has a property. Then all records of the group have it.
     #[inline]
     pub(super) fn concurrent_where(
         &self,
@@ -185,7 +188,8 @@ impl<const IS_READ: bool> Records<IS_READ> {
             Some(group) => group.add(before),
             None => others.push(Group::new(before)),
         }
-        // Of another warp, only what is before a barrier can be ordered, unless more than barriers orders the block's accesses.
+        // For another warp, only accesses before a barrier can be ordered, unless the block's
+        // accesses are ordered by more than barriers.
         let is_synchronised = order.is_synchronised(epoch.phase.block);
         let may_be_ordered = |group: &Group| {
             let (before, now) = (order.epoch_of(group.record).phase, epoch.phase);
@@ -202,7 +206,8 @@ impl<const IS_READ: bool> Records<IS_READ> {
         if others.len() < MAX_CONCURRENT {
             return;
         }
-        // Drop a group of the same warp, else of the same block: the ones that remain of it detect most of its races.
+        // Drop a group of the same warp, otherwise of the same block. Its remaining groups detect
+        // most of its races.
         let (mut of_warp, mut of_block) = ((None, 0), (None, 0));
         for (index, group) in others.iter().enumerate() {
             let phase = order.epoch_of(group.record).phase;

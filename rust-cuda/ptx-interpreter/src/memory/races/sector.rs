@@ -1,4 +1,4 @@
-//! Access histories of 32 successive bytes.
+//! Access histories of 32 consecutive bytes.
 
 use super::access::AccessKind;
 use super::happens_before::HappensBefore;
@@ -10,19 +10,19 @@ pub(super) const SECTOR_BYTES: usize = 32;
 /// Number of words of a sector.
 const WORDS: usize = SECTOR_BYTES / 4;
 
-/// The access history of the bytes of a sector. Most sectors are accessed by successive lanes of a warp, each of which accesses the next
-/// element: one history serves all of them then.
+/// The access history of the bytes of a sector. Most sectors are accessed by consecutive lanes of a
+/// warp, each accessing the next element. Then one history serves all of them.
 #[derive(Clone, Debug)]
 pub(super) enum Sector {
-    /// All accesses so far were such ones.
+    /// All accesses so far followed this pattern.
     Alike {
-        /// That of the first element. In an element's history each record has the lane after the one that it has in the history of the
-        /// element before.
+        /// The first element's history. Each next element has the same history with every record's
+        /// lane increased by one.
         first: History,
-        /// The size of an element in bytes, a power of two; 0 before the first access.
+        /// The size of an element in bytes, a power of two. 0 before the first access.
         element: u8,
     },
-    /// That of each word.
+    /// Separate histories for each word.
     Words(Box<[Word; WORDS]>),
 }
 
@@ -33,9 +33,10 @@ impl Default for Sector {
 }
 
 impl Sector {
-    /// Records the accesses of successive lanes to all elements of the sector, if it knows only such ones and none races. `access` is that
-    /// of the first. `silence` says whether each is a write of the value that memory has, or none is; None if some are. Returns whether
-    /// they have been recorded.
+    /// Records accesses by consecutive lanes to all elements of the sector, if all earlier accesses
+    /// had this pattern and none races. `access` is the first lane's access. `silence` tells
+    /// whether all of them write the values already in memory, or none does; `None` if only some
+    /// do. Returns whether the accesses were recorded.
     #[inline]
     pub(super) fn record_alike(
         &mut self,
@@ -58,7 +59,7 @@ impl Sector {
         true
     }
 
-    /// Records a lane's access, if it does not race. Returns whether it has been recorded.
+    /// Records a lane's access, if it does not race. Returns whether it was recorded.
     #[inline]
     pub(super) fn record_quiet(&mut self, order: &HappensBefore, access: &Current, is_silent: bool) -> bool {
         let (at, writes) = (access.location.offset % SECTOR_BYTES, access.kind == AccessKind::Write);
@@ -77,8 +78,8 @@ impl Sector {
         true
     }
 
-    /// Records the reads of whole words by lanes of a warp at the same address, of which `access` is one, if none of them can race. Returns
-    /// whether they have been recorded.
+    /// Records reads of whole words at the same address by lanes of a warp, including `access`, if
+    /// none of them can race. Returns whether they were recorded.
     pub(super) fn read_by_lanes(&mut self, order: &HappensBefore, access: &Current, lanes: u32) -> bool {
         let first = access.location.offset % SECTOR_BYTES / 4;
         let words = first..first + access.bytes / 4;
@@ -96,7 +97,7 @@ impl Sector {
         is_possible
     }
 
-    /// The history of the word at this index, from now on apart from the others.
+    /// The history of the word at this index, kept separately from now on.
     #[inline]
     pub(super) fn word(&mut self, index: usize) -> &mut Word {
         match self {
