@@ -4,8 +4,9 @@ use super::error::Problem;
 use super::instruction::Update;
 use crate::syntax::ScalarType::{self, *};
 
-/// The update functions of the atomic operation `name` on this type, for shared and for global memory, and whether it
-/// takes two operands. `add.f32` flushes subnormal numbers only in global memory (PTX ISA, `atom`).
+/// The update functions of the atomic operation `name` on this type, for shared and for global
+/// memory, and whether it takes two operands. `add.f32` flushes subnormal numbers only in global
+/// memory (PTX ISA, `atom`).
 pub(super) fn update(name: &str, scalar_type: ScalarType) -> Result<(Update, Update, bool), Problem> {
     let same = |update: Update| Ok((update, update, false));
     match (name, scalar_type) {

@@ -1,4 +1,4 @@
-//! Translation of a kernel's statements to a list of decoded instructions, with calls inlined.
+//! Translates a kernel's statements to a list of decoded instructions, with calls inlined.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -32,20 +32,21 @@ struct Builder<'a> {
     /// Instruction index of each label, once known.
     labels: Vec<Option<usize>>,
     location: Option<Location>,
-    /// For source locations in functions that the compiler inlined, the location of the call.
+    /// For source locations in functions inlined by the compiler, the location of the call.
     inlined: HashMap<[u32; 3], [u32; 3]>,
-    /// The functions that are not inlined, since they may call themselves or others that do.
+    /// The functions that are not inlined because they may call themselves, directly or through
+    /// others.
     not_inlined: &'a HashSet<&'a str>,
-    /// Those that the kernel calls, and the one that is being translated.
+    /// The functions that the kernel calls, and the one being translated.
     called: Vec<Called<'a>>,
     caller: Option<usize>,
-    /// The instructions at which the kernel's functions begin: nothing runs on to them.
+    /// The first instructions of the kernel's functions. Control never falls through to them.
     starts: Vec<usize>,
-    /// How often instructions name each register.
+    /// Number of times that instructions name each register.
     mentions: HashMap<Register, u32>,
 }
 
-/// Decodes a kernel and inlines the functions that it calls, except those of `not_inlined`.
+/// Decodes a kernel and inlines the functions that it calls, except the ones in `not_inlined`.
 pub(crate) fn build(
     module: &Module,
     globals: &Globals,
@@ -120,13 +121,13 @@ pub(crate) fn build(
     })
 }
 
-/// Functions that a GPU's driver provides.
+/// Functions provided by a GPU's driver.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
 
 impl<'a> Builder<'a> {
     fn statements(&mut self, statements: &[Statement]) -> Result<(), LoadError> {
         self.symbols.scopes.enter();
-        // A branch may come before its label.
+        // A branch may precede its label.
         for statement in statements {
             match statement {
                 Statement::Label { name, line } => {
@@ -210,8 +211,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Has loads of four elements read only three, if no instruction names the fourth one's register. NVIDIA's compilers load four
-    /// where the program loads three: the fourth may be past the end of an array, or written by another thread.
+    /// Reduces loads of four elements to three if no instruction names the fourth element's
+    /// register. NVIDIA's compilers load four where the program loads three. The fourth may be past
+    /// the end of an array, or written by another thread.
     fn leave_out_unread_elements(&mut self) {
         for instruction in &mut self.instructions {
             if let Action::Load(Load { destinations, ordering, .. }) = &mut instruction.action
@@ -230,13 +232,15 @@ impl<'a> Builder<'a> {
     /// Sets the source location of the following instructions.
     fn enter_location(&mut self, mut location: Location) {
         if location.line == 0 {
-            // An instruction from several lines, such as by tail merging: keep the previous line, without a column.
+            // An instruction from several lines, for example after tail merging: keep the previous
+            // line, without a column.
             self.location = self.location.map(|before| Location { column: 0, ..before });
             return;
         }
         if let Some(call) = location.inlined_at {
             self.inlined.insert([location.file, location.line, location.column], call);
-            // The caller may be inlined itself: follow the calls to the outermost, which is the kernel's own.
+            // The caller may be inlined itself: follow the calls to the outermost one, in the
+            // kernel itself.
             let mut outermost = call;
             for _ in 0..MAX_CALL_DEPTH {
                 match self.inlined.get(&outermost) {
@@ -249,7 +253,7 @@ impl<'a> Builder<'a> {
         self.location = Some(location);
     }
 
-    /// Charges an inlined statement to the module's expansion budget.
+    /// Counts an inlined statement against the module's expansion budget.
     fn charge_statement(&mut self, statement: &Statement) -> Result<(), LoadError> {
         if self.symbols.calls.is_empty() {
             return Ok(());
@@ -294,7 +298,7 @@ impl<'a> Builder<'a> {
                     true => self.push_call(callee, &arguments, None, call)?,
                     false => self.inline(callee, &arguments, after, call)?,
                 }
-                // A body that ends without a return.
+                // The body ends without a return.
                 let action = Action::Branch { target: after, reconvergence: None };
                 self.push(DecodedInstruction { guard: None, action }, Class::Control, call);
             }
@@ -324,7 +328,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Threads whose guard is false branch over a call.
+    /// Adds a branch over a call for threads with a false guard.
     fn skip_call(&mut self, call: &syntax::Instruction, after: Label) -> Result<(), LoadError> {
         let Some(guard) = &call.guard else { return Ok(()) };
         let negated = syntax::Guard { negated: !guard.negated, ..guard.clone() };
@@ -334,8 +338,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The functions that a call through a pointer may reach, each with its address: those of a `.calltargets`, or all with the signature of
-    /// a `.callprototype`.
+    /// The functions that a call through a pointer may reach, with their addresses: the ones listed
+    /// in a `.calltargets`, or all with the signature of a `.callprototype`.
     fn callees(&self, targets: &str) -> Result<Vec<(&'a Function, u64)>, Problem> {
         let module = self.module;
         let fits: Box<dyn Fn(&Function) -> bool> = match self.symbols.find(targets) {
@@ -355,7 +359,7 @@ impl<'a> Builder<'a> {
         Ok(functions.filter_map(|function| Some((function, self.symbols.function_address(&function.name)?))).collect())
     }
 
-    /// Calls a function that is not inlined.
+    /// Adds a call to a function that is not inlined.
     fn push_call(
         &mut self,
         callee: &'a Function,
@@ -403,7 +407,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Translates the functions that are called, and those that they call.
+    /// Translates the called functions, and the functions that they call.
     fn called_functions(&mut self) -> Result<Vec<CalledFunction>, LoadError> {
         let mut functions = Vec::new();
         while let Some(called) = self.called.get_mut(functions.len()) {
@@ -438,7 +442,7 @@ impl<'a> Builder<'a> {
             let frame = self.symbols.frame.take();
             functions.push(CalledFunction {
                 name: callee.name.as_str().into(),
-                // Not 0, so that calls without variables have an end, too.
+                // Not 0, so calls without variables also exhaust the stack eventually.
                 frame_bytes: frame.map_or(0, |frame| frame.bytes()).max(1).next_multiple_of(16) as u64,
                 registers: registers..end_of_registers,
                 predicates: predicates..end_of_predicates,
@@ -448,7 +452,7 @@ impl<'a> Builder<'a> {
         Ok(functions)
     }
 
-    /// The place of an argument of a call, a variable in local memory.
+    /// The address of a call's argument, a variable in local memory.
     fn argument(&mut self, name: &str) -> Result<EffectiveAddress, Problem> {
         match self.symbols.find(name) {
             Some(&Named::Variable { space: Space::Local, address, .. }) => Ok(self.symbols.effective(address, 0)),
@@ -457,7 +461,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Inlines a function's body, from which a return jumps to `after`.
+    /// Inlines a function's body. A return in it jumps to `after`.
     fn inline(
         &mut self,
         callee: &Function,
@@ -499,8 +503,9 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Checks the number of arguments of a call. A declaration, such as of a linked C function, may have a return value that the definition
-    /// has not, which is then uninitialised, or none, and then it is ignored.
+    /// Checks the number of arguments of a call. A declaration, such as of a linked C function, may
+    /// differ from the definition in its return value. If only the declaration has one, it is
+    /// uninitialized; if only the definition has one, it is ignored.
     fn check_arguments(&self, callee: &Function, arguments: &decode::Call<'_>) -> Result<(), Problem> {
         let [returns, wanted] = [callee.returns.len(), arguments.returns.len()];
         let declares = |function: &Function| {
@@ -515,7 +520,7 @@ impl<'a> Builder<'a> {
         Err(Problem::OperandCount { expected: "one per parameter of the function", found })
     }
 
-    /// A call of a function that a GPU's driver provides.
+    /// Adds a call to a function that a GPU's driver provides.
     fn driver_call(&mut self, arguments: &decode::Call<'_>, call: &syntax::Instruction) -> Result<(), LoadError> {
         let problem = |problem| at(call.line, &call.text, problem);
         let mut address = |name: &&str| self.argument(name).map_err(problem);
@@ -541,7 +546,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Pushes what is to be computed before an instruction.
+    /// Pushes the computations needed before an instruction.
     fn push_before(&mut self, source: &syntax::Instruction) {
         for action in std::mem::take(&mut self.symbols.before) {
             self.push(DecodedInstruction { guard: None, action }, Class::Move, source);
@@ -563,7 +568,8 @@ impl<'a> Builder<'a> {
         self.labels.len() - 1
     }
 
-    /// Replaces labels by instruction indices, and computes the reconvergence point of each branch.
+    /// Replaces labels with instruction indices, and computes the reconvergence point of each
+    /// branch.
     fn resolve_branches(&mut self, entry: &Function) -> Result<(), LoadError> {
         let count = self.instructions.len();
         let labels = &self.labels;
@@ -599,13 +605,13 @@ impl<'a> Builder<'a> {
             .map(|(jump, instruction)| match (jump, &instruction.action, instruction.guard) {
                 (Some(targets), ..) => Successors::Jump(targets),
                 (None, Action::Exit, None) => Successors::Exit,
-                // A trap ends the launch: other lanes need not wait for lanes on a path to one.
+                // A trap ends the launch, so other lanes need not wait for lanes on a path to one.
                 (None, Action::Trap(_) | Action::FailAssertion(_), None) => Successors::Jump(&[]),
                 _ => Successors::Next,
             })
             .collect();
         for (index, successors) in successors.iter().enumerate() {
-            // The end of the kernel's own instructions, or of all.
+            // The end of the kernel's own instructions, or of all instructions.
             let is_end = |target: usize| target >= count || self.starts.contains(&target);
             let past_the_end = match (successors, &self.instructions[index].action) {
                 (_, Action::Call(_)) => is_end(index + 1),
@@ -637,7 +643,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Possible successors of an instruction that jumps; None for other instructions.
+/// Possible successors of a jump instruction. `None` for other instructions.
 fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize>> {
     let mut targets = match &instruction.action {
         Action::Branch { target, .. } => vec![*target],
@@ -654,7 +660,7 @@ fn jumps((index, instruction): (usize, &DecodedInstruction)) -> Option<Vec<usize
     Some(targets)
 }
 
-/// Whether an instruction may jump to itself or to one before it.
+/// Whether an instruction may jump to itself or to an earlier one.
 fn jumps_back((index, instruction): (usize, &DecodedInstruction)) -> bool {
     jumps((index, instruction)).is_some_and(|targets| targets.iter().any(|target| *target <= index))
 }
@@ -664,7 +670,7 @@ fn sizes(variables: &[Variable]) -> Vec<Option<usize>> {
     variables.iter().map(Variable::bytes).collect()
 }
 
-/// Why a function cannot be called.
+/// The reason why a function cannot be called.
 enum Uncallable {
     Undeclared,
     NoBody,

@@ -1,4 +1,5 @@
-//! Functions that may call themselves. Others are inlined; these have instructions of their own, and each call a frame of local memory.
+//! Functions that may call themselves. Other functions are inlined. These have their own
+//! instructions, and each call has a frame in local memory.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -11,41 +12,41 @@ use super::names::Label;
 use super::ranges::Ranges;
 use crate::syntax::{Function, Instruction, Module, Statement};
 
-/// A function during the translation of a kernel.
+/// A function while a kernel is being translated.
 #[derive(Debug)]
 pub(super) struct Called<'a> {
     pub(super) function: &'a Function,
     pub(super) start: Label,
-    /// The variables of a frame, without its code's until that is translated.
+    /// The variables of a frame. The code's own variables are missing until it is translated.
     pub(super) frame: Ranges,
-    /// Offsets in the frame and sizes of the return values and the parameters.
+    /// Offsets in the frame, and sizes, of the return values and parameters.
     pub(super) formals: Vec<(u64, usize)>,
 }
 
-/// What a call of a function needs.
+/// The data needed to call a function.
 #[derive(Debug)]
 pub(crate) struct CalledFunction {
     pub(crate) name: Arc<str>,
     /// Size of a frame.
     pub(crate) frame_bytes: u64,
-    /// Its registers and predicates, of which each call has its own.
+    /// Its registers and predicates. Each call has its own.
     pub(crate) registers: Range<usize>,
     pub(crate) predicates: Range<usize>,
 }
 
-/// The frames of a thread's calls, in local memory.
+/// The call frames of a thread, in local memory.
 #[derive(Debug)]
 pub(crate) struct Stack {
-    /// First address, and that after the last one.
+    /// First address, and the address after the last one.
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// The register with the address of the current frame.
+    /// The register that holds the address of the current frame.
     pub(crate) register: Register,
     pub(crate) functions: Vec<CalledFunction>,
 }
 
-/// The functions from which a chain of calls leads to a cycle of calls. A call through a pointer may reach each function whose address is
-/// taken.
+/// The functions from which a chain of calls leads to a cycle of calls. A call through a pointer
+/// may reach every function with its address taken.
 pub(super) fn reaches_a_cycle<'a>(module: &'a Module, globals: &Globals) -> HashSet<&'a str> {
     let defined = module.functions.iter().filter_map(|function| Some((function, function.body.as_deref()?)));
     let defined: HashMap<&str, &[Statement]> = defined.map(|(function, body)| (&*function.name, body)).collect();
@@ -61,7 +62,7 @@ pub(super) fn reaches_a_cycle<'a>(module: &'a Module, globals: &Globals) -> Hash
         left.insert(name, callees.len());
         callees.into_iter().for_each(|callee| callers.entry(callee).or_default().push(name));
     }
-    // Without those that call nothing, then without those that call nothing else.
+    // Remove functions that call nothing, then functions that called only those, and so on.
     let mut leaves: Vec<&str> = left.iter().filter(|(_, callees)| **callees == 0).map(|(name, _)| *name).collect();
     while let Some(leaf) = leaves.pop() {
         left.remove(leaf);

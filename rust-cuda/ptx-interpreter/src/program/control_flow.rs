@@ -5,17 +5,18 @@
 pub(crate) enum Successors<'a> {
     /// The next instruction.
     Next,
-    /// One of these, including the next instruction if it is a successor; empty for a trap, whose paths don't count.
+    /// One of these, including the next instruction if it is a successor. Empty for a trap; paths
+    /// to it do not count.
     Jump(&'a [usize]),
     /// None: the thread ends.
     Exit,
 }
 
-/// The immediate postdominator of each instruction: the first one on all paths from it to the end. None if the paths
-/// have none in common.
+/// The immediate postdominator of each instruction: the first instruction on all paths from it to
+/// the end. `None` if the paths share no instruction.
 ///
-/// The algorithm is that of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on the reversed
-/// graph with one virtual end node that all exits lead to.
+/// Uses the algorithm of Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001),
+/// on the reversed graph with a virtual end node that all exits lead to.
 pub(crate) fn immediate_postdominators(successors: &[Successors<'_>]) -> Vec<Option<usize>> {
     let count = successors.len();
     let end = count;
@@ -129,7 +130,8 @@ mod tests {
         assert_eq!(immediate_postdominators(&[Jump(&[1, 2]), Exit, Jump(&[2])]), [Some(1), None, None]);
     }
 
-    /// The definition: a candidate postdominates a node if no path from the node to the end avoids it.
+    /// The definition: a candidate postdominates a node if every path from the node to the end
+    /// contains it.
     fn postdominators_by_definition(successors: &[Successors<'_>]) -> Vec<Option<usize>> {
         let count = successors.len();
         let reaches_end = |from: usize, without: usize| {

@@ -1,6 +1,7 @@
-//! Decoding of instructions: from opcode, modifiers and operands to an action.
+//! Decodes instructions: turns opcode, modifiers and operands into an action.
 //!
-//! Each opcode consumes its modifiers one after the other; a modifier that is left over is an error, never ignored.
+//! Each opcode consumes its modifiers one after the other. A remaining modifier is an error and
+//! never ignored.
 
 mod addresses;
 mod control;
@@ -28,7 +29,7 @@ use operands::Widths;
 pub(super) use control::{Call, address_of_function, call};
 pub(super) use operands::guard;
 
-/// Decodes an instruction, and returns its class.
+/// Decodes an instruction and returns its class.
 pub(super) fn decode(
     symbols: &mut Symbols<'_>,
     instruction: &syntax::Instruction,
@@ -45,7 +46,7 @@ pub(super) fn decode(
         true => Problem::Unsupported("this instruction of PTX"),
         false => problem,
     });
-    // An unknown instruction is reported before its operands.
+    // Report an unknown instruction before its operands.
     if !matches!(decoded, Err(Problem::UnknownForm(_) | Problem::Unsupported(_))) {
         special?;
     }
@@ -53,7 +54,7 @@ pub(super) fn decode(
     Ok((DecodedInstruction { guard, action }, class))
 }
 
-/// Instructions of PTX of which the interpreter has no form (PTX ISA 9.7).
+/// PTX instructions that the interpreter does not support at all (PTX ISA 9.7).
 const MISSING: [&str; 30] = [
     "applypriority",
     "clusterlaunchcontrol",
@@ -87,11 +88,11 @@ const MISSING: [&str; 30] = [
     "vsub4",
 ];
 
-/// Whether an instruction is one of PTX, and none of the interpreter's.
+/// Whether an instruction is valid PTX but not supported by the interpreter.
 fn is_missing(instruction: &syntax::Instruction) -> bool {
     let has = |modifier: &str| instruction.modifiers.iter().any(|other| other == modifier);
     match instruction.opcode.as_str() {
-        // Of sparse matrices and of single bits; im2col.
+        // Sparse matrices and single bits; im2col.
         "wgmma" => has("sp") || has("b1"),
         "cp" => has("im2col"),
         "mma" => has("sp"),
@@ -139,8 +140,9 @@ fn action(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resul
     }
 }
 
-/// The modifiers of an instruction of warps with `.sync` before the others, where the PTX ISA has it. NVIDIA's assembler takes it anywhere,
-/// and CUB writes `vote.ballot.sync`. None if it is there already.
+/// The modifiers of a warp-level instruction with `.sync` moved before the others, where the PTX
+/// ISA has it. NVIDIA's assembler accepts it anywhere, and CUB writes `vote.ballot.sync`. `None` if
+/// it is already there.
 fn sync_first(instruction: &syntax::Instruction) -> Option<Vec<String>> {
     if !matches!(instruction.opcode.as_str(), "shfl" | "vote" | "redux") {
         return None;
@@ -172,7 +174,7 @@ fn compute(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resu
             return Ok((Action::Compare { compute, sources, combine: None, destinations }, class));
         }
     };
-    // Only conversions take registers that are wider than their types (PTX ISA 9.4.1).
+    // Only conversions accept registers wider than their types (PTX ISA 9.4.1).
     let of_pairs = modifiers.iter().any(|modifier| matches!(modifier.as_str(), "e4m3x2" | "e5m2x2"));
     let widths = if opcode == "cvt" && !of_pairs { Widths::OrWider } else { Widths::Exact };
     let (destination, sources) = values(symbols, operands, operation.destination, operation.sources, widths)?;
@@ -184,7 +186,7 @@ fn compute(symbols: &mut Symbols<'_>, instruction: &syntax::Instruction) -> Resu
     Ok((Action::Compute { compute, destination, sources, extend, flow: flow(instruction, &operation, bits) }, class))
 }
 
-/// How an instruction's result, of so many bits, depends on its sources.
+/// How an instruction's result of this many bits depends on its sources.
 fn flow(instruction: &syntax::Instruction, operation: &semantics::Operation, bits: u32) -> Flow {
     let is_of_integers = operation.sources.iter().chain([&operation.destination]).all(|scalar| scalar.is_integer());
     let has = |modifier: &str| instruction.modifiers.iter().any(|other| other == modifier);

@@ -6,10 +6,10 @@ use crate::memory::SpaceName;
 use crate::semantics::UnknownForm;
 use crate::syntax::{Space, SyntaxError};
 
-/// Why a module cannot be loaded.
+/// The reason why a module cannot be loaded.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LoadError {
-    /// The text is not PTX, or uses syntax that is not supported.
+    /// The text is not PTX, or uses unsupported syntax.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
     /// A statement is invalid or not supported.
@@ -22,13 +22,13 @@ pub enum LoadError {
         /// What is wrong.
         problem: Problem,
     },
-    /// A module with addresses of another size than 64 bits.
+    /// A module with addresses that do not have 64 bits.
     #[error("the module has {0}-bit addresses; only 64 are supported")]
     AddressSize(u32),
 }
 
 impl LoadError {
-    /// Whether the text may be valid PTX, with something that is not supported.
+    /// Whether the text may be valid PTX with an unsupported feature.
     pub fn is_unsupported(&self) -> bool {
         match self {
             Self::Syntax(_) => false,
@@ -60,13 +60,13 @@ pub enum Problem {
     /// A name that is not in scope.
     #[error("`{0}` is not declared")]
     Undeclared(String),
-    /// A function that is declared, and defined nowhere in the module.
+    /// A function that is declared but not defined in the module.
     #[error("`{0}` is declared but has no body in this module")]
     NoBody(String),
-    /// An index behind a name that is no array's.
+    /// An index after a name that is not an array.
     #[error("`{0}` is not an array")]
     NoArray(String),
-    /// The index of an element in a register that is not a number's of this size.
+    /// An element index in a register that does not hold an integer of this size.
     #[error("the index `{0}` must be a number or a register of 32 or 64 bits")]
     Index(String),
     /// A name that is declared twice in one scope.
@@ -104,7 +104,7 @@ pub enum Problem {
     /// A feature of PTX that is not supported.
     #[error("{0} is not supported")]
     Unsupported(&'static str),
-    /// Variables beyond the size of a state space.
+    /// Variables that exceed the size of a state space.
     #[error("{bytes} bytes of {} memory; the limit is {limit}", SpaceName(*space))]
     TooLarge {
         /// The space.

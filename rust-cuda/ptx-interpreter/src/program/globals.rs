@@ -9,21 +9,21 @@ use crate::limits::MAX_GLOBAL_BYTES;
 use crate::memory::{Extent, GlobalMemory, first_address};
 use crate::syntax::{Initializer, Linkage, Module, Operand, Space, Statement, Variable};
 
-/// The address of a module's first function, behind all windows and before global memory.
+/// The address of a module's first function, after all windows and before global memory.
 const FIRST_FUNCTION: u64 = 1 << 39;
 
 /// The module's `.global` and `.const` variables.
 #[derive(Debug)]
 pub(crate) struct Globals {
-    /// Addresses by name of the functions of which the module takes one, for calls through pointers such as those of Rust's `dyn`. No memory
-    /// is there.
+    /// Addresses of the functions with their address taken in the module, by name. Used for calls
+    /// through pointers, such as Rust's `dyn`. No memory is at these addresses.
     functions: HashMap<String, u64>,
     /// Addresses of `.global` variables by name.
     addresses: HashMap<String, u64>,
     global_bytes: u64,
-    /// The `.global` variables, in the order of their declaration.
+    /// The `.global` variables, in declaration order.
     pub(super) variables: Vec<Extent>,
-    /// Addresses of the managed ones among them.
+    /// Addresses of the managed variables among them.
     pub(super) managed: Vec<u64>,
     pub(super) constants: Ranges,
     pub(super) constant_bytes: Vec<u8>,
@@ -47,7 +47,8 @@ impl Globals {
         }
     }
 
-    /// Assigns a variable its address; None for shared memory, which each kernel lays out separately.
+    /// Assigns an address to a variable. `None` for shared memory, which each kernel lays out
+    /// separately.
     pub(super) fn declare(&mut self, variable: &Variable, memory: &mut GlobalMemory) -> Result<Option<u64>, LoadError> {
         let problem = |problem| at(variable.line, &variable.name, problem);
         if variable.space != Space::Shared && self.find(&variable.name).is_some() {
@@ -84,7 +85,7 @@ impl Globals {
         }
     }
 
-    /// Writes a variable's initial values, and zeros after them, at its address.
+    /// Writes a variable's initial values at its address, followed by zeros.
     pub(super) fn initialise(
         &mut self,
         variable: &Variable,
@@ -133,14 +134,14 @@ impl Globals {
         self.functions.get(name).copied()
     }
 
-    /// A variable's state space and its address there.
+    /// A variable's state space, and its address in it.
     pub(crate) fn find(&self, name: &str) -> Option<(Space, u64)> {
         let constant = || Some((Space::Const, self.constants.start_of(name)?));
         self.addresses.get(name).map(|address| (Space::Global, *address)).or_else(constant)
     }
 }
 
-/// The names in initial values and in `mov`: the address of a function among them is taken.
+/// The names in initial values and in `mov`. A function named there has its address taken.
 fn names_of_values(module: &Module) -> HashSet<&str> {
     let initial = module.variables.iter().flat_map(|variable| &variable.initial);
     let mut names: HashSet<&str> = initial

@@ -11,7 +11,7 @@ pub(crate) enum ImageAccess {
     /// `tld4`
     Gather {
         fetch: Fetch,
-        /// The channel that is gathered.
+        /// The gathered channel.
         channel: usize,
     },
     /// `suld.b`
@@ -22,17 +22,17 @@ pub(crate) enum ImageAccess {
     Query(ImageQuery),
 }
 
-/// A place of an image: the registers with the handle, the layer, and the coordinates.
+/// A place in an image: the registers with the handle, the layer, and the coordinates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ImagePlace {
     pub(crate) object: Register,
     pub(crate) geometry: Geometry,
     pub(crate) layer: Option<Register>,
-    /// As many as the geometry has; the others are 0.
+    /// One coordinate per dimension of the geometry; the remaining ones are 0.
     pub(crate) at: [Register; 3],
 }
 
-/// A fetch from a texture.
+/// A texture fetch.
 #[derive(Debug)]
 pub(crate) struct Fetch {
     pub(crate) place: ImagePlace,
@@ -55,7 +55,7 @@ pub(crate) struct SurfaceAccess {
     pub(crate) extend: Extend,
 }
 
-/// A question about the image of an object.
+/// A query about the image of an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ImageQuery {
     pub(crate) object: Register,
@@ -64,14 +64,14 @@ pub(crate) struct ImageQuery {
     pub(crate) of: Queried,
 }
 
-/// What a query asks.
+/// The queried property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queried {
     /// A size in texels: 0 is the width.
     Size(usize),
     /// The number of layers.
     Layers,
-    /// Whether coordinates are from 0 to 1.
+    /// Whether coordinates are normalized to the range from 0 to 1.
     NormalizedCoordinates,
 }
 
@@ -84,7 +84,7 @@ impl ImagePlace {
 }
 
 impl ImageAccess {
-    /// The registers that decide what is accessed.
+    /// The registers that determine the accessed place.
     pub(crate) fn operands(&self) -> Vec<Register> {
         match self {
             Self::Fetch(fetch) | Self::Gather { fetch, .. } => {

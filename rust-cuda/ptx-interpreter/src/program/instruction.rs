@@ -9,7 +9,8 @@ use crate::memory::races::{Fence, Scope};
 use crate::semantics::{self, Carry, Class, Value};
 use crate::syntax::{Location, Space};
 
-/// Index of a register in a warp's register file. Constants and special registers have indices too.
+/// Index of a register in a warp's register file. Constants and special registers also have
+/// indices.
 pub(crate) type Register = u32;
 
 /// Index of a predicate register.
@@ -18,7 +19,7 @@ pub(crate) type Predicate = u32;
 /// An instruction ready to be executed.
 #[derive(Debug)]
 pub(crate) struct DecodedInstruction {
-    /// The predicate that guards it, and whether that is negated.
+    /// The predicate that guards it, and whether the predicate is negated.
     pub(crate) guard: Option<(Predicate, bool)>,
     pub(crate) action: Action,
 }
@@ -30,9 +31,9 @@ pub(crate) struct Description {
     pub(crate) line: u32,
     /// Text of the instruction.
     pub(crate) text: Arc<str>,
-    /// Location in the source that it was compiled from.
+    /// Location in the source from which it was compiled.
     pub(crate) location: Option<Location>,
-    /// The kind of work that it does.
+    /// The kind of work that the instruction does.
     pub(crate) class: Class,
 }
 
@@ -45,12 +46,14 @@ pub(crate) enum Flow {
     Or,
     /// `xor` and `not`: the same bit of each source.
     Bits,
-    /// Shifts, extractions and conversions of integers: each is a bit of one of the first sources, so many, or constant. The others say
-    /// which.
+    /// Shifts, extractions and conversions of integers. Each bit is a constant or a bit of one of
+    /// the first sources; the field is the number of these sources. The other sources determine
+    /// which bit.
     Moves(usize),
-    /// Sums and products of integers of so many bits: the same bit of each source and those below.
+    /// Sums and products of integers with this many bits: the same bit of each source, and the
+    /// lower ones.
     Upwards(u32),
-    /// All bits. The result has so many.
+    /// All bits. The field is the number of bits of the result.
     All(u32),
 }
 
@@ -60,7 +63,7 @@ pub(crate) type Update = fn(u64, u64, u64) -> u64;
 /// Index of the instruction that a branch jumps to.
 pub(crate) type Target = usize;
 
-/// The reason for a `trap`, with registers for the values.
+/// The reason for a `trap`, with registers that hold the values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reason {
     Panic(Vec<ReasonPiece>),
@@ -71,7 +74,7 @@ pub(crate) enum Reason {
     Range([Register; 3]),
 }
 
-/// A piece of a panic's message.
+/// A piece of a panic message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ReasonPiece {
     Text(String),
@@ -89,7 +92,7 @@ pub(crate) enum Action {
         extend: Extend,
         flow: Flow,
     },
-    /// `mapa`: the address in the shared memory of another block of the cluster.
+    /// `mapa`: computes the address in the shared memory of another block of the cluster.
     MapAddress {
         destination: Register,
         address: Register,
@@ -152,7 +155,7 @@ pub(crate) enum Action {
     StoreAsync(StoreAsync),
     /// Commits a group of asynchronous copies.
     CopyAsyncCommit,
-    /// Waits until at most this many groups of copies are in flight; if None, until no copy is.
+    /// Waits until at most this many groups of copies are in flight. `None` waits for all copies.
     CopyAsyncWait(Option<u32>),
     /// `cp.async.bulk`
     BulkCopy(BulkCopy),
@@ -160,7 +163,8 @@ pub(crate) enum Action {
     TensorCopy(TensorCopy),
     /// `cp.async.bulk.commit_group`
     BulkCommit,
-    /// `cp.async.bulk.wait_group`: until only the last groups are in flight, or, with `.read`, may still write.
+    /// `cp.async.bulk.wait_group`: waits until only the last groups are in flight. With `.read`,
+    /// older groups may still write.
     BulkWait {
         groups: u32,
         reads_only: bool,
@@ -182,9 +186,9 @@ pub(crate) enum Action {
         functions: Vec<(u64, Target)>,
         reconvergence: Option<Target>,
     },
-    /// A call of a function that may call itself.
+    /// A call to a function that may call itself.
     Call(Box<Call>),
-    /// The end of such a function: each thread goes on after its call.
+    /// The end of such a function: each thread continues after its call.
     Return {
         /// The instructions after the calls of the function.
         sites: Vec<Target>,
@@ -192,9 +196,9 @@ pub(crate) enum Action {
         function: usize,
         reconvergence: Option<Target>,
     },
-    /// Ends the threads whose guard is true.
+    /// Ends the threads with a true guard.
     Exit,
-    /// `trap`, with the reason that the PTX gives.
+    /// `trap`, with the reason stated in the PTX.
     Trap(Option<Box<Reason>>),
     Barrier(Barrier),
     /// `barrier.cluster.arrive`
@@ -237,11 +241,11 @@ pub(crate) enum Action {
         destination: Register,
         clock: Clock,
     },
-    /// A call of `vprintf`, which the GPU's driver provides.
+    /// A call to `vprintf`, which the GPU's driver provides.
     Print(Print),
-    /// A call of `__assertfail`, which the GPU's driver provides: ends the launch.
+    /// A call to `__assertfail`, which the GPU's driver provides. Ends the launch.
     FailAssertion(FailAssertion),
-    /// A call of `malloc` or `free`, which the GPU's driver provides.
+    /// A call to `malloc` or `free`, which the GPU's driver provides.
     Heap(HeapCall),
     /// `mma.sync`
     Matrix(Matrix),
@@ -258,7 +262,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Whether threads synchronise by it: an atomic operation, a strong access or a fence.
+    /// Whether threads synchronize through it: an atomic operation, a strong access or a fence.
     pub(crate) fn synchronises(&self) -> bool {
         match self {
             Self::Load(load) => load.ordering.strong,
@@ -270,12 +274,12 @@ impl Action {
     }
 }
 
-/// Another predicate with which a comparison is combined.
+/// Another predicate to combine with the result of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Combine {
     pub(crate) logic: Logic,
     pub(crate) other: Predicate,
-    /// Whether the complement of the other one is meant.
+    /// Whether to use the complement of the other predicate.
     pub(crate) negated: bool,
 }
 
@@ -286,33 +290,33 @@ pub(crate) struct Clock {
     pub(crate) shift: u32,
 }
 
-/// A call of a function that may call itself.
+/// A call to a function that may call itself.
 #[derive(Debug)]
 pub(crate) struct Call {
     /// The function's index.
     pub(crate) function: usize,
     pub(crate) start: Target,
-    /// The index of the function that calls; None for the kernel itself.
+    /// The index of the calling function. `None` for the kernel itself.
     pub(crate) caller: Option<usize>,
     /// Each argument's address in local memory, its offset in the frame, and its size.
     pub(crate) arguments: Vec<(EffectiveAddress, u64, usize)>,
-    /// The same of each result.
+    /// The same for each result.
     pub(crate) results: Vec<(EffectiveAddress, u64, usize)>,
     pub(crate) reconvergence: Option<Target>,
 }
 
-/// Addresses in local memory of the parameters of a call.
+/// Addresses in local memory of the call's parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Print {
-    /// The count of arguments, 32 bits; None if the call takes no result.
+    /// The count of arguments, 32 bits. `None` if the call discards the result.
     pub(crate) result: Option<EffectiveAddress>,
-    /// A generic pointer to the format, which ends with a zero.
+    /// A generic pointer to the zero-terminated format string.
     pub(crate) format: EffectiveAddress,
     /// A generic pointer to the arguments, each at a multiple of its size.
     pub(crate) arguments: EffectiveAddress,
 }
 
-/// Addresses in local memory of the parameters of a call.
+/// Addresses in local memory of the call's parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FailAssertion {
     /// A generic pointer to the condition's text, or 0.
@@ -323,7 +327,7 @@ pub(crate) struct FailAssertion {
     pub(crate) line: EffectiveAddress,
 }
 
-/// Addresses in local memory of the parameters of a call.
+/// Addresses in local memory of the call's parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum HeapCall {
     /// `malloc`
@@ -379,12 +383,12 @@ pub(crate) enum PredicateSource {
     Constant(bool),
 }
 
-/// An address: a base register, or none, plus an offset in bytes.
+/// An address: an optional base register plus an offset in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EffectiveAddress {
     pub(crate) base: Option<Register>,
     pub(crate) offset: i64,
-    /// Whether the base register has 32 bits, so that the address wraps around at 2³².
+    /// Whether the base register has 32 bits, so the address wraps around at 2³².
     pub(crate) narrow: bool,
 }
 
@@ -393,17 +397,17 @@ pub(crate) struct EffectiveAddress {
 pub(crate) enum AccessSpace {
     Space(Space),
     Generic,
-    /// Shared memory of a block of the cluster, by an address from `mapa` or of the own block.
+    /// Shared memory of a block of the cluster, by an address from `mapa` or of the current block.
     Cluster,
 }
 
-/// The memory ordering of an access; the default is that of a weak one.
+/// The memory ordering of an access. The default is weak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct MemoryOrdering {
-    /// May synchronise with accesses of other threads: volatile, relaxed or stronger.
+    /// May synchronize with accesses of other threads: volatile, relaxed or stronger.
     pub(crate) strong: bool,
     pub(crate) volatile: bool,
-    /// Of a strong access.
+    /// The scope of a strong access.
     pub(crate) scope: Scope,
     pub(crate) acquire: bool,
     pub(crate) release: bool,
@@ -412,7 +416,7 @@ pub(crate) struct MemoryOrdering {
 }
 
 impl MemoryOrdering {
-    /// Of a volatile access, which has the strength of a relaxed one.
+    /// The ordering of a volatile access, which has the strength of a relaxed one.
     pub(crate) const VOLATILE: Self =
         Self { strong: true, volatile: true, scope: Scope::Device, acquire: false, release: false, read_only: false };
 }
@@ -458,9 +462,9 @@ pub(crate) struct CopyAsync {
     pub(crate) to: EffectiveAddress,
     pub(crate) from: EffectiveAddress,
     pub(crate) bytes: usize,
-    /// Number of bytes to read; the rest of the target becomes zero. All bytes if None.
+    /// Number of bytes to read; the rest of the target becomes zero. `None` for all bytes.
     pub(crate) read: Option<Register>,
-    /// Lanes where it is true read nothing and write zeros.
+    /// Lanes with a true predicate read nothing and write zeros.
     pub(crate) ignore: Option<Predicate>,
 }
 
@@ -485,8 +489,8 @@ pub(crate) enum MbarrierOperation {
     Expect { bytes: Register },
     /// `mbarrier.arrive` and `mbarrier.arrive_drop`, with or without `.expect_tx`
     Arrive(Arrival),
-    /// `cp.async.mbarrier.arrive`: the copies of each lane so far arrive when they are complete. The phase expects their arrival from now on,
-    /// or, with `.noinc`, among those that it expects already.
+    /// `cp.async.mbarrier.arrive`: each lane's copies so far arrive when they are complete. The
+    /// phase expects their arrival in addition or, with `.noinc`, as one of those already expected.
     ArriveWithCopies { expected: bool },
     /// `mbarrier.test_wait` and `mbarrier.try_wait`
     Wait { complete: Predicate, phase: PhaseOperand },
@@ -495,11 +499,11 @@ pub(crate) enum MbarrierOperation {
 /// Arrivals of each lane at an mbarrier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
-    /// Number of arrivals; 1 if None.
+    /// Number of arrivals. `None` for 1.
     pub(crate) count: Option<Register>,
-    /// Bytes that the phase expects beside.
+    /// Bytes that the phase additionally expects.
     pub(crate) bytes: Option<Register>,
-    /// Whether the later phases no longer expect these arrivals.
+    /// Whether later phases no longer expect these arrivals.
     pub(crate) drops: bool,
     /// Receives the state of the phase.
     pub(crate) state: Option<Register>,
@@ -519,7 +523,8 @@ pub(crate) struct BulkCopy {
     pub(crate) to: (AccessSpace, EffectiveAddress),
     pub(crate) from: (AccessSpace, EffectiveAddress),
     pub(crate) bytes: Register,
-    /// The mbarrier beside the target whose phase the copy completes; the thread's group of bulk copies if None.
+    /// The mbarrier next to the target with the phase that the copy completes. `None` if the copy
+    /// belongs to the thread's group of bulk copies.
     pub(crate) barrier: Option<EffectiveAddress>,
 }
 
@@ -538,18 +543,19 @@ pub(crate) struct TensorCopy {
 pub(crate) enum TensorCopyKind {
     /// To shared memory.
     Load {
-        /// The mbarrier beside the target whose phase the copy completes.
+        /// The mbarrier next to the target with the phase that the copy completes.
         barrier: EffectiveAddress,
-        /// The blocks of the cluster that get the box, as bits; only the target's if None.
+        /// The blocks of the cluster that receive the box, as bits. `None` for the target's block
+        /// only.
         blocks: Option<Register>,
     },
-    /// To global memory, as a part of the thread's group of bulk copies.
+    /// To global memory, as part of the thread's group of bulk copies.
     Store,
-    /// As `Store`, but each element is combined with the one in global memory.
+    /// Like `Store`, but combines each element with the one in global memory.
     Reduce(TensorReduction),
 }
 
-/// How elements are combined.
+/// How to combine elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TensorReduction {
     Add,
@@ -562,7 +568,8 @@ pub(crate) enum TensorReduction {
     Xor,
 }
 
-/// A store to the shared memory of a block of the cluster that completes its bytes of an mbarrier's phase there.
+/// A store to the shared memory of a block of the cluster. It completes its bytes of an mbarrier's
+/// phase there.
 #[derive(Debug)]
 pub(crate) struct StoreAsync {
     pub(crate) address: EffectiveAddress,
@@ -576,11 +583,11 @@ pub(crate) struct StoreAsync {
 pub(crate) struct Barrier {
     /// The barrier's number.
     pub(crate) number: Register,
-    /// Number of threads that it waits for; all of the block if None.
+    /// Number of threads that it waits for. `None` for all threads of the block.
     pub(crate) count: Option<Register>,
     /// Whether the thread waits (`sync`, `red`) or only arrives (`arrive`).
     pub(crate) waits: bool,
-    /// Whether all lanes of a warp have to execute the same instruction.
+    /// Whether all lanes of a warp must execute the same instruction.
     pub(crate) aligned: bool,
     pub(crate) reduction: Option<BarrierReduction>,
 }
@@ -638,7 +645,7 @@ pub(crate) struct Vote {
 /// D = A·B + C by a warp, with A 16 × `depth`, B `depth` × 8, and C and D 16 × 8 of f32 (or of f16, for f16 factors).
 #[derive(Debug)]
 pub(crate) struct Matrix {
-    /// Of A and of B, which differ for 8 bits alone: tf32, f16, bf16, e4m3 or e5m2.
+    /// Element types of A and of B, which differ only for 8 bits: tf32, f16, bf16, e4m3 or e5m2.
     pub(crate) elements: [FragmentElement; 2],
     /// K: 4 or 8 for tf32, 8 or 16 for f16 and bf16, 32 for 8 bits.
     pub(crate) depth: usize,
@@ -671,7 +678,8 @@ pub(crate) struct WmmaAccess {
     pub(crate) fragment: Fragment,
     pub(crate) space: AccessSpace,
     pub(crate) address: EffectiveAddress,
-    /// Elements from the beginning of one row, or column, to that of the next; its length if None.
+    /// Distance in elements between the starts of consecutive rows, or columns. `None` for their
+    /// length.
     pub(crate) stride: Option<Register>,
     /// Whether the elements of a column are adjacent in memory.
     pub(crate) by_columns: bool,
@@ -695,16 +703,16 @@ pub(crate) enum Wgmma {
     Product(WgmmaProduct),
     /// `wgmma.commit_group`
     Commit,
-    /// `wgmma.wait_group`: until only the last groups have not ended.
+    /// `wgmma.wait_group`: waits until only the last groups are unfinished.
     Wait { groups: u32 },
 }
 
 /// D = A·B + D, or A·B, with A 64 × `depth`, B `depth` × `columns`.
 #[derive(Debug)]
 pub(crate) struct WgmmaProduct {
-    /// Of A and of B.
+    /// Element types of A and of B.
     pub(crate) elements: [FragmentElement; 2],
-    /// Of D.
+    /// Element type of D.
     pub(crate) sum: FragmentElement,
     pub(crate) columns: usize,
     pub(crate) depth: usize,
@@ -722,7 +730,7 @@ pub(crate) struct WgmmaProduct {
     pub(crate) saturates: bool,
 }
 
-/// Where A is.
+/// The location of A.
 #[derive(Debug)]
 pub(crate) enum WgmmaFactor {
     Registers(Vec<Register>),
@@ -740,19 +748,20 @@ pub(crate) struct Fragment {
     pub(crate) registers: Vec<Register>,
 }
 
-/// Which elements of a matrix a lane has.
+/// The elements of a matrix that each lane holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FragmentLayout {
-    /// Of `wmma`: the interpreter's own.
+    /// Layout of `wmma`, chosen by the interpreter.
     Own,
-    /// Of the first factor of `mma`, of the second, and of the sums (PTX ISA 9.7.15.5, "Matrix Fragments for mma").
+    /// Layouts of the first factor of `mma`, of the second one, and of the sums (PTX ISA 9.7.15.5,
+    /// "Matrix Fragments for mma").
     A,
     B,
     Sum,
 }
 
 impl Fragment {
-    /// Number of elements of each lane.
+    /// Number of elements per lane.
     pub(crate) fn slots(&self) -> usize {
         self.registers.len() * self.element.per_register()
     }
@@ -761,7 +770,8 @@ impl Fragment {
     pub(crate) fn position(&self, lane: usize, slot: usize) -> (usize, usize) {
         let (group, thread) = (lane / 4, lane % 4);
         let (register, part) = (slot / self.element.per_register(), slot % self.element.per_register());
-        // Where factors are multiplied, four lanes have the elements of their registers one after the other.
+        // Along the dimension that is summed over, four lanes hold the elements of their registers
+        // one after the other.
         let along = |register: usize| (register * 4 + thread) * self.element.per_register() + part;
         match self.layout {
             FragmentLayout::Own => {

@@ -1,28 +1,30 @@
-//! An estimate of the registers that a compiler for a GPU gives a thread.
+//! An estimate of the number of registers that a GPU compiler assigns to a thread.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::syntax::{Function, Module, ScalarType, Statement};
 
-/// Maximum number of registers of a thread (CUDA C++ Programming Guide, Technical Specifications per Compute Capability).
+/// Maximum number of registers per thread (CUDA C++ Programming Guide, Technical Specifications per
+/// Compute Capability).
 const MAX_REGISTERS: u32 = 255;
 
-/// Registers beside those of the PTX: the stack's pointer, and those in which addresses are put together.
+/// Registers in addition to the PTX's: the stack pointer, and registers for composing addresses.
 const OTHERS: u32 = 4;
 
-/// The registers of 32 bits that are live at once in the text of a kernel and of the functions that it calls, and a few more; at most
-/// `.maxnreg`. A compiler may need fewer if it reorders instructions, or more if it unrolls loops.
+/// The maximum number of simultaneously live 32-bit registers in the text of a kernel and the
+/// functions that it calls, plus a few more; at most `.maxnreg`. A compiler may need fewer if it
+/// reorders instructions, or more if it unrolls loops.
 pub(super) fn estimate(module: &Module, kernel: &Function) -> u32 {
     let live = live_at_once(module, kernel, &mut HashSet::new());
     (live + OTHERS).min(kernel.performance.max_registers.unwrap_or(MAX_REGISTERS)).min(MAX_REGISTERS)
 }
 
-/// Where a register is live: from its first mention to its last one, by numbers of instructions.
+/// The live range of a register, from its first to its last mention, in instruction numbers.
 #[derive(Clone, Copy, Debug)]
 struct Life {
     first: usize,
     last: usize,
-    /// Its size in registers of 32 bits.
+    /// Its size in 32-bit registers.
     size: u32,
 }
 
@@ -30,10 +32,11 @@ struct Life {
 struct Text<'m> {
     instructions: usize,
     lives: Vec<Life>,
-    /// The registers in scope, by the depth of nested blocks: indices in `lives`, if they have been mentioned, and sizes.
+    /// The registers in scope, by nesting depth of blocks. Each has its index in `lives`, once
+    /// mentioned, and its size.
     scopes: Vec<HashMap<&'m str, (Option<usize>, u32)>>,
     labels: HashMap<&'m str, usize>,
-    /// Branches to labels before them: the label's place and the branch's.
+    /// Branches to earlier labels: positions of the label and of the branch.
     loops: Vec<(usize, usize)>,
     called: HashSet<&'m str>,
 }
@@ -45,7 +48,8 @@ fn live_at_once<'m>(module: &'m Module, function: &'m Function, visited: &mut Ha
     let mut text = Text::default();
     text.read(function.body.as_deref().unwrap_or_default());
     let Text { instructions, mut lives, loops, called, .. } = text;
-    // What is live where a loop begins, and is mentioned in it, is live to its end. Inner loops end before outer ones.
+    // A register that is live at the beginning of a loop and mentioned in it is live to the loop's
+    // end. Inner loops end before outer ones.
     for (begin, end) in loops {
         lives
             .iter_mut()
@@ -73,7 +77,7 @@ impl<'m> Text<'m> {
         for statement in statements {
             match statement {
                 Statement::Registers { element, vector, names, .. } => {
-                    // Predicates have registers of their own.
+                    // Predicates have separate registers.
                     let size =
                         if *element == ScalarType::Pred { 0 } else { (element.bytes() * vector).div_ceil(4) as u32 };
                     if let Some(scope) = self.scopes.last_mut() {

@@ -44,14 +44,14 @@ use instruction::Description;
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) kernels: Vec<Kernel>,
-    /// The kernels that cannot be launched, and why.
+    /// The kernels that cannot be launched, and the reasons.
     pub(crate) refused: Vec<(String, LoadError)>,
     /// The module's `.const` variables.
     pub(crate) constants: Ranges,
     pub(crate) constant_bytes: Vec<u8>,
     /// The module's `.global` variables.
     pub(crate) variables: Vec<Extent>,
-    /// Addresses of the managed ones among them.
+    /// Addresses of the managed variables among them.
     pub(crate) managed: Vec<u64>,
     files: Vec<syntax::SourceFile>,
 }
@@ -65,7 +65,7 @@ impl Program {
         }
         let mut globals = Globals::new(&module);
         check_functions(&module)?;
-        // A declaration of a variable that the text defines too.
+        // Skip declarations of variables that the text also defines.
         let is_defined = |variable: &&Variable| {
             let defines = |other: &Variable| other.linkage != Linkage::Extern && other.name == variable.name;
             variable.linkage == Linkage::Extern && module.variables.iter().any(defines)
@@ -102,7 +102,7 @@ impl Program {
         self.kernels.iter().find(|kernel| &*kernel.name == name)
     }
 
-    /// Why a kernel cannot be launched, if that is so.
+    /// The reason why a kernel cannot be launched, if any.
     pub(crate) fn refusal(&self, name: &str) -> Option<&LoadError> {
         self.refused.iter().find_map(|(refused, error)| (refused == name).then_some(error))
     }

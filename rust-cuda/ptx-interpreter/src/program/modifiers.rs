@@ -36,8 +36,8 @@ impl<'a> ModifierCursor<'a> {
         })
     }
 
-    /// Consumes at most one modifier of each group, in any order: assemblers accept `.acq_rel.gpu.global` in every
-    /// order, and compilers emit several of them.
+    /// Consumes at most one modifier of each group, in any order. Assemblers accept
+    /// `.acq_rel.gpu.global` in every order, and compilers emit several of them.
     pub(crate) fn take_one_of_each<const N: usize>(&mut self, groups: [&[&str]; N]) -> [Option<&'a str>; N] {
         let mut taken = [None; N];
         while let Some((first, rest)) = self.rest.split_first()
@@ -53,7 +53,7 @@ impl<'a> ModifierCursor<'a> {
     /// Consumes one of `names`.
     ///
     /// # Errors
-    /// If the next modifier is none of them; `what` describes them.
+    /// If the next modifier is not one of them. `what` describes them.
     pub(crate) fn expect_any(&mut self, names: &[&str], what: &'static str) -> Result<&'a str, Problem> {
         self.take_any(names).ok_or_else(|| self.unexpected(what))
     }
@@ -73,7 +73,7 @@ impl<'a> ModifierCursor<'a> {
     /// Checks that no modifier is left.
     ///
     /// # Errors
-    /// The first modifier that is left.
+    /// The first remaining modifier.
     pub(crate) fn end(&self) -> Result<(), Problem> {
         self.rest.first().map_or(Ok(()), |first| Err(Problem::Modifier(first.clone())))
     }

@@ -6,7 +6,7 @@ use super::error::Problem;
 use super::instruction::{Predicate, Register};
 use crate::syntax::Space;
 
-/// Number of a label. Its instruction is known once all instructions are decoded.
+/// Number of a label. Its instruction is known only once all instructions are decoded.
 pub(crate) type Label = usize;
 
 /// The entity that a name refers to.
@@ -20,26 +20,26 @@ pub(crate) enum Named {
     Variable {
         space: Space,
         address: u64,
-        /// Size in bytes of an array's elements; None if it is no array.
+        /// Size in bytes of an array's elements. `None` if it is not an array.
         indexed_bytes: Option<usize>,
     },
     Label(Label),
-    /// A branch table, by its labels' names.
+    /// A branch table, given by the names of its labels.
     BranchTable(Vec<String>),
-    /// The functions that a call through a pointer may reach, by their names.
+    /// The functions that a call through a pointer may reach, given by name.
     CallTargets(Vec<String>),
-    /// Those with return values and parameters of these sizes in bytes.
+    /// Functions with return values and parameters of these sizes in bytes.
     CallPrototype(Signature),
 }
 
 /// Sizes in bytes of a function's return values and of its parameters.
 pub(crate) type Signature = [Vec<Option<usize>>; 2];
 
-/// The scopes that enclose a statement, the innermost last.
+/// The scopes that enclose a statement, innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Scopes {
     scopes: Vec<HashMap<String, Named>>,
-    /// Number of outer scopes that belong to callers, whose names are not visible.
+    /// Number of outer scopes that belong to callers. Their names are not visible.
     hidden: usize,
 }
 
@@ -57,7 +57,8 @@ impl Scopes {
         self.scopes.len()
     }
 
-    /// Hides all names, for the body of a called function. Returns the argument for `show`, which undoes it.
+    /// Hides all names, for the body of a called function. Returns the argument for `show`, which
+    /// undoes it.
     pub(crate) fn hide(&mut self) -> usize {
         std::mem::replace(&mut self.hidden, self.scopes.len())
     }

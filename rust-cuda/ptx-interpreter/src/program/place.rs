@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-/// Location of an instruction in the PTX and in the source that it was compiled from.
+/// Location of an instruction in the PTX and in the source from which it was compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Line of the PTX, from 1.
@@ -22,14 +22,15 @@ pub struct SourcePlace {
     pub file: Arc<str>,
     /// Line, from 1.
     pub line: u32,
-    /// Column, from 1; 0 if the compiler emitted none.
+    /// Column, from 1. 0 if the compiler emitted none.
     pub column: u32,
     /// The outermost call, if the location is in an inlined function: a line of the kernel itself.
     pub inlined_at: Option<Box<SourcePlace>>,
 }
 
 impl SourcePlace {
-    /// The line in its file's `text`, without the spaces around it; None if there is no such line, or it is empty.
+    /// The line in its file's `text`, without surrounding spaces. `None` if there is no such line
+    /// or it is empty.
     pub fn line_of(&self, text: &str) -> Option<Arc<str>> {
         let line = text.lines().nth((self.line as usize).checked_sub(1)?)?.trim();
         (!line.is_empty()).then(|| line.into())
@@ -37,7 +38,7 @@ impl SourcePlace {
 }
 
 impl Place {
-    /// Whether both are of one line of the source, or of the PTX where the source is not known.
+    /// Whether both are at the same source line, or at the same PTX line if the source is unknown.
     pub(crate) fn is_at_line_of(&self, other: &Self) -> bool {
         match (&self.source, &other.source) {
             (Some(source), Some(other)) => (&source.file, source.line) == (&other.file, other.line),
@@ -45,7 +46,8 @@ impl Place {
         }
     }
 
-    /// Size in bytes of an element that the instruction accesses, such as 4 for `ld.shared.v4.b32`. None if its name has none.
+    /// Size in bytes of an element that the instruction accesses, such as 4 for `ld.shared.v4.b32`.
+    /// `None` if its name contains no size.
     pub fn element_bytes(&self) -> Option<NonZeroU32> {
         let opcode = self.text.split_whitespace().find(|word| !word.starts_with('@')).unwrap_or_default();
         let mut sizes = opcode.trim_end_matches(';').split('.').filter_map(|modifier| {

@@ -5,20 +5,20 @@ use crate::limits::max_bytes;
 use crate::memory::{AccessError, Extent, first_address, window_bytes};
 use crate::syntax::Space;
 
-/// Unallocated bytes between two variables, so that an access past a variable's end is detected.
+/// Unallocated bytes between two variables, to detect an access past a variable's end.
 const GAP: u64 = 256;
 
 /// Size of the largest access in bytes.
 const MAX_ACCESS_BYTES: usize = 16;
 
-/// The variables of a state space, by ascending address within it.
+/// The variables of a state space, in ascending order of address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ranges {
     space: Space,
     extents: Vec<Extent>,
     /// Size of all variables in bytes, without gaps.
     bytes: u64,
-    /// Size with the variables one after the other, each aligned.
+    /// Size with the aligned variables packed one after the other.
     packed: u64,
     end: u64,
 }
@@ -29,8 +29,9 @@ impl Ranges {
         Self { space, extents: Vec::new(), bytes: 0, packed: 0, end: first_address(space) }
     }
 
-    /// Appends a variable after a gap and returns its address. The address is not aligned to more than the variable, up
-    /// to the largest access size, so that an access that requires more is detected and does not succeed by chance.
+    /// Appends a variable after a gap and returns its address. Up to the largest access size, the
+    /// address has no more alignment than the variable. An access that requires more is therefore
+    /// detected and does not succeed by chance.
     ///
     /// # Errors
     /// If the space cannot hold the variable.
@@ -57,7 +58,7 @@ impl Ranges {
         }
         let start = (self.end + gap).next_multiple_of(align.max(1) as u64);
         let end = start + bytes as u64;
-        // The window includes the gaps, so very many small variables can exceed it before the limit.
+        // The window includes the gaps, so many small variables can exceed it before the limit.
         let (span, window) = (end - first_address(space), window_bytes(space));
         if span > window {
             return Err(Problem::TooLarge { space, bytes: span, limit: window });
@@ -76,7 +77,7 @@ impl Ranges {
     /// The variable that contains all bytes of an access.
     ///
     /// # Errors
-    /// If no variable does: the one that the access most likely missed.
+    /// If no variable does. Names the one that the access most likely missed.
     #[inline]
     pub(crate) fn find(&self, address: u64, bytes: usize) -> Result<&Extent, AccessError> {
         match self.extents.iter().find(|extent| extent.offset_of(address, bytes).is_some()) {
@@ -97,12 +98,12 @@ impl Ranges {
         }
     }
 
-    /// Number of bytes from the first address to the end of the last variable, with gaps.
+    /// Number of bytes from the first address to the end of the last variable, including gaps.
     pub(crate) fn bytes(&self) -> usize {
         (self.end - first_address(self.space)) as usize
     }
 
-    /// Size of the variables one after the other, each aligned.
+    /// Size of the aligned variables, packed one after the other.
     pub(crate) fn packed_bytes(&self) -> usize {
         self.packed as usize
     }

@@ -1,6 +1,6 @@
 //! The registers of a kernel, special registers, and the values that they hold when a warp starts.
 
-/// A register or a predicate that the PTX declares.
+/// A register or predicate declared in the PTX.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedRegister {
     pub(crate) name: String,
@@ -13,7 +13,7 @@ pub(crate) struct NamedRegister {
 /// A register's value when a warp starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Initial {
-    /// Unspecified: the low bits, as many as the register has, hold a recognisable pattern.
+    /// Unspecified. The low bits, up to the register's width, hold a recognizable pattern.
     Uninitialised(usize),
     Constant(u64),
     Special(Special),
@@ -36,14 +36,15 @@ pub(crate) enum Special {
     Lane,
     Warp,
     Warps,
-    /// Mask of the lanes whose index compares so with the own lane's.
+    /// Mask of the lanes with an index that compares to the current lane's as given.
     LaneMask(LaneComparison),
     DynamicSharedBytes,
-    /// Static and dynamic shared memory of a block, and with what the system reserves of it.
+    /// Static and dynamic shared memory of a block, optionally including the part that the system
+    /// reserves.
     SharedBytes {
         with_reserved: bool,
     },
-    /// The end of the shared memory that the system reserves, and its size.
+    /// The end, and also the size, of the shared memory that the system reserves.
     ReservedSharedBytes,
     /// The block's index in its cluster.
     ClusterRank,
@@ -53,24 +54,25 @@ pub(crate) enum Special {
     ClusterIndex(usize),
     /// The number of clusters of the grid.
     Clusters(usize),
-    /// The block's index in its cluster, and the size of that, per dimension.
+    /// The block's index in its cluster, and the cluster's size, per dimension.
     IndexInCluster(usize),
     ClusterShape(usize),
-    /// 1 in a launch with clusters, else 0.
+    /// 1 in a launch with clusters, otherwise 0.
     IsExplicitCluster,
-    /// The multiprocessor on which the block runs, and how many there are.
+    /// The multiprocessor on which the block runs, and the number of multiprocessors.
     Multiprocessor,
     Multiprocessors,
-    /// The launch's number: each is the first.
+    /// The launch's number. Every launch counts as the first.
     GridNumber,
-    /// The upper or lower half of the address of the grid workspace; 0 in a launch that is not cooperative.
+    /// The upper or lower half of the address of the grid workspace. 0 in a launch that is not
+    /// cooperative.
     GridWorkspace {
         upper: bool,
     },
     Zero,
 }
 
-/// Comparison of other lanes' indices with the own one, in `%lanemask_eq` and its variants.
+/// Comparison of other lanes' indices with the current lane's, for `%lanemask_eq` and its variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LaneComparison {
     Equal,

@@ -1,4 +1,5 @@
-//! What the decoder knows about a kernel: the entity behind each name, and the registers and memory handed out so far.
+//! The decoder's knowledge about a kernel: the meaning of each name, and the registers and memory
+//! allocated so far.
 
 use std::collections::HashMap;
 
@@ -14,8 +15,8 @@ use crate::memory::{first_address, window_bytes};
 use crate::semantics;
 use crate::syntax::{Element, Linkage, Module, ScalarType, Space, Variable};
 
-/// First address of dynamic shared memory: after the range of static arrays, and also if only the 18 lowest bits count, which a descriptor of
-/// a matrix has.
+/// First address of dynamic shared memory. It comes after the range of static arrays, even if only
+/// the lowest 18 bits count, as in a matrix descriptor.
 pub(crate) const DYNAMIC_SHARED_START: u64 =
     first_address(Space::Shared) + window_bytes(Space::Shared) + max_bytes(Space::Shared);
 
@@ -32,15 +33,15 @@ pub(crate) struct Symbols<'a> {
     shared: Ranges,
     has_dynamic_shared: bool,
     local: Ranges,
-    /// Within a function that may call itself, the variables of its frame.
+    /// The variables of the current frame, within a function that may call itself.
     pub(crate) frame: Option<Ranges>,
-    /// The register with the address of the current frame.
+    /// The register that holds the address of the current frame.
     frame_register: Option<Register>,
-    /// What is to be computed before the instruction that is being decoded.
+    /// Computations to perform before the instruction being decoded.
     pub(crate) before: Vec<Action>,
-    /// The functions being inlined, the outermost first, each with the label after its body.
+    /// The functions being inlined, outermost first, each with the label after its body.
     pub(crate) calls: Vec<(String, Label)>,
-    /// Remaining budget of the module for inlined statements and branch table entries.
+    /// The module's remaining budget for inlined statements and branch table entries.
     expansion_left: &'a mut usize,
 }
 
@@ -60,7 +61,8 @@ impl<'a> Symbols<'a> {
             module,
             globals,
             scopes: Scopes::default(),
-            // Register 0 is no kernel's: instructions with fewer than four sources name it for the missing ones.
+            // No kernel uses register 0 directly: instructions with fewer than four sources name it
+            // for the missing ones.
             registers: vec![Initial::Constant(0)],
             interned: HashMap::new(),
             predicates: 0,
@@ -85,7 +87,7 @@ impl<'a> Symbols<'a> {
         self.scopes.find(name)
     }
 
-    /// Charges statements or branch table entries to the module's expansion budget.
+    /// Counts statements or branch table entries against the module's expansion budget.
     ///
     /// # Errors
     /// `TooMuchExpanded` if the budget does not suffice.
@@ -94,12 +96,12 @@ impl<'a> Symbols<'a> {
         Ok(())
     }
 
-    /// The label after the function being inlined; None in the kernel itself.
+    /// The label after the function being inlined. `None` in the kernel itself.
     pub(crate) fn return_label(&self) -> Option<Label> {
         self.calls.last().map(|(_, label)| *label)
     }
 
-    /// A new register or predicate of this name and type.
+    /// Creates a register or predicate with this name and type.
     ///
     /// # Errors
     /// `Unsupported` for 128 bits.
@@ -121,12 +123,12 @@ impl<'a> Symbols<'a> {
         Ok(named)
     }
 
-    /// A new variable of a function, in local or shared memory.
+    /// Creates a variable of a function, in local or shared memory.
     ///
     /// # Errors
-    /// `Unsupported` for other state spaces; an error if the memory cannot hold the variable.
+    /// `Unsupported` for other state spaces. Also fails if the memory cannot hold the variable.
     pub(crate) fn new_variable(&mut self, variable: &Variable) -> Result<Named, Problem> {
-        // Parameters of calls are in local memory.
+        // Call parameters are in local memory.
         let (space, ranges) = match variable.space {
             Space::Local | Space::Param => (Space::Local, &mut self.local),
             Space::Shared => (Space::Shared, &mut self.shared),
@@ -142,17 +144,17 @@ impl<'a> Symbols<'a> {
         Ok(Named::Variable { space, address, indexed_bytes: variable.indexed_bytes() })
     }
 
-    /// The address of a function whose name no variable or register hides.
+    /// The address of a function, unless a variable or register hides its name.
     pub(crate) fn function_address(&self, name: &str) -> Option<u64> {
         self.scopes.find(name).is_none().then(|| self.globals.function(name)).flatten()
     }
 
-    /// Number of registers and of predicates so far.
+    /// Number of registers and number of predicates so far.
     pub(crate) fn counts(&self) -> (usize, usize) {
         (self.registers.len(), self.predicates)
     }
 
-    /// The register with the address of the current frame.
+    /// The register that holds the address of the current frame.
     pub(crate) fn frame_register(&mut self) -> Register {
         match self.frame_register {
             Some(register) => register,
@@ -163,7 +165,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// An address of a variable, plus an offset.
+    /// The address of a variable plus an offset.
     pub(crate) fn effective(&mut self, address: u64, offset: i64) -> EffectiveAddress {
         match address.checked_sub(FRAME) {
             Some(of_frame) => {
@@ -174,19 +176,19 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// A register with the address of a variable, plus an offset.
+    /// A register with the address of a variable plus an offset.
     ///
     /// # Errors
-    /// None, but the type of an addition's.
+    /// Only the type error of an addition.
     pub(crate) fn address_in_register(&mut self, address: u64, offset: i64) -> Result<Register, Problem> {
         let address = self.effective(address, offset);
         self.effective_in_register(address)
     }
 
-    /// A register with an address: of a variable or of an array's element.
+    /// A register with the address of a variable or an array element.
     ///
     /// # Errors
-    /// None, but the type of an addition's.
+    /// Only the type error of an addition.
     pub(crate) fn effective_in_register(&mut self, address: EffectiveAddress) -> Result<Register, Problem> {
         let EffectiveAddress { base, offset, .. } = address;
         if let (Some(base), 0) = (base, offset) {
@@ -197,11 +199,11 @@ impl<'a> Symbols<'a> {
         self.computed_before("add", &["u64"], [frame, distance, 0, 0], 64)
     }
 
-    /// The state space of an element of an array, and its address there, of which an index in a register takes part only in its lower 32 bits,
-    /// as in NVIDIA's assembler.
+    /// The state space of an array element, and its address there. Only the lower 32 bits of an
+    /// index in a register count, as in NVIDIA's assembler.
     ///
     /// # Errors
-    /// If no array has the name, or if the index is in no register of 32 or 64 bits.
+    /// If no array has the name, or if the index is not in a register of 32 or 64 bits.
     pub(crate) fn element_address(&mut self, element: &Element) -> Result<(EffectiveAddress, Space), Problem> {
         let name = &element.array;
         let bytes = match self.scopes.find(name) {
@@ -237,14 +239,15 @@ impl<'a> Symbols<'a> {
         Ok((EffectiveAddress { base: Some(base), offset: 0, narrow: false }, space))
     }
 
-    /// The register with a counter's value before the instruction that is being decoded.
+    /// The register with a counter's value before the instruction being decoded.
     pub(crate) fn clock_before(&mut self, clock: Clock) -> Register {
         let destination = self.new_register(Initial::Uninitialised(clock.bits));
         self.before.push(Action::ReadClock { destination, clock });
         destination
     }
 
-    /// The register with the result of an integer instruction, of so many bits, that comes before the one that is being decoded.
+    /// The register with the result of an integer instruction of this many bits, placed before the
+    /// one being decoded.
     fn computed_before(
         &mut self,
         opcode: &str,
@@ -266,7 +269,7 @@ impl<'a> Symbols<'a> {
         self.registers.len() as Register - 1
     }
 
-    /// Width of a register in bits; 64 for constants and special registers.
+    /// Width of a register in bits. 64 for constants and special registers.
     pub(crate) fn register_bits(&self, register: Register) -> usize {
         match self.registers[register as usize] {
             Initial::Uninitialised(bits) => bits,
@@ -279,7 +282,7 @@ impl<'a> Symbols<'a> {
         self.interned_register(Initial::Constant(truncate(value, bits)))
     }
 
-    /// The register of a constant truncated to `bits`; other registers unchanged.
+    /// The register of a constant truncated to `bits`. Other registers are unchanged.
     pub(crate) fn truncated(&mut self, register: Register, bits: usize) -> Register {
         match self.registers[register as usize] {
             Initial::Constant(value) => self.constant(value, bits),
@@ -301,8 +304,9 @@ impl<'a> Symbols<'a> {
         register
     }
 
-    /// A variable's state space and its address there. A shared variable of the module is added to the kernel's shared
-    /// memory at its first use, as NVIDIA's assembler does. None if no variable has the name.
+    /// A variable's state space and its address there. A shared variable of the module is added to
+    /// the kernel's shared memory at its first use, as NVIDIA's assembler does. `None` if there is
+    /// no variable with this name.
     ///
     /// # Errors
     /// If shared memory cannot hold the variable.
@@ -332,10 +336,11 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// Added to the offset of a variable in a frame of calls, in the place of its address. No generic address is as large.
+/// Added to a variable's offset in a call frame, in place of an address. No generic address is this
+/// large.
 const FRAME: u64 = 1 << 63;
 
-/// The mark of a variable in a frame, in the place of its address.
+/// Marks a variable in a call frame, in place of its address.
 pub(super) fn in_frame(offset: u64) -> u64 {
     FRAME + offset
 }

@@ -1,4 +1,4 @@
-//! The reductions of copies of tensors.
+//! The reductions of tensor copies.
 
 use super::atomic;
 use super::instruction::{TensorReduction, Update};
@@ -23,7 +23,8 @@ impl TensorReduction {
         }
     }
 
-    /// The function that gives the new element from the old one and the copied one; None if there is no such operation on the type.
+    /// The function that computes the new element from the old one and the copied one. `None` if
+    /// the type does not support the operation.
     pub(crate) fn update(self, element: TensorElement) -> Option<Update> {
         use TensorElement::{Bf16, F16, F32, F32Ftz, F64, S32, S64, Tf32, Tf32Ftz, U8, U16, U32, U64};
         let is_bitwise = matches!(self, Self::And | Self::Or | Self::Xor);

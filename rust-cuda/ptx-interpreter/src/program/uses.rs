@@ -7,7 +7,7 @@ use super::instruction::{
 };
 
 impl Action {
-    /// Whether it has no effect but results in registers and predicates.
+    /// Whether its only effects are results in registers and predicates.
     pub(crate) fn only_computes(&self) -> bool {
         matches!(
             self,
@@ -23,7 +23,7 @@ impl Action {
         )
     }
 
-    /// Visits the predicates that the instruction decides something by, except its guard.
+    /// Visits the predicates that the instruction makes a decision from, except its guard.
     pub(crate) fn visit_predicates(&self, visit: &mut impl FnMut(Predicate)) {
         match self {
             Self::Vote(vote) => match vote.source {
@@ -155,7 +155,7 @@ impl Action {
                 address(&access.address, visit);
                 access.stride.into_iter().for_each(visit);
             }
-            // Whether it adds to D, a predicate says.
+            // A predicate tells whether D is added.
             Self::Wgmma(Wgmma::Product(product)) => {
                 match &product.a {
                     WgmmaFactor::Registers(registers) => registers.iter().copied().for_each(&mut *visit),

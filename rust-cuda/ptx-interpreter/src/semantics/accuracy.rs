@@ -23,7 +23,8 @@ pub enum ApproximationError {
         /// Maximum relative error outside.
         relative: f64,
     },
-    /// For each of two ranges, the maximum magnitude of the operand and the absolute error up to it; no bound beyond.
+    /// For each of two ranges, the maximum magnitude of the operand and the absolute error up to
+    /// it. No bound beyond.
     AbsoluteUpTo([(f32, f64); 2]),
 }
 
@@ -52,8 +53,9 @@ impl fmt::Display for ApproximationError {
     }
 }
 
-/// The error bound of an approximate instruction on a GPU, by PTX ISA 9.7.3 and 9.7.4; None for an exact instruction,
-/// and for the coarse approximations of f64, for which the ISA gives no bound.
+/// The error bound of an approximate instruction on a GPU, from PTX ISA 9.7.3 and 9.7.4. `None` for
+/// an exact instruction, and for the coarse approximations of f64, for which the ISA gives no
+/// bound.
 ///
 /// The bound of `div.approx` holds for divisors of magnitude 2^−126 to 2^126.
 ///

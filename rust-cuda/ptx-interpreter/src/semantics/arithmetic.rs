@@ -1,10 +1,11 @@
-//! Arithmetic on floats (PTX ISA 9.7.3 and 9.7.4), scalar and packed, except the approximations.
+//! Arithmetic on floats (PTX ISA 9.7.3 and 9.7.4), scalar and packed, except approximations.
 //!
-//! `.rn` is bit-exact IEEE 754. A NaN result is the canonical NaN of its format, whatever the operands' payload; PTX
-//! leaves it unspecified. `.ftz` flushes the rounded result.
+//! `.rn` is bit-exact IEEE 754. A NaN result is the canonical NaN of its format, whatever the
+//! operands' payload; PTX leaves it unspecified. `.ftz` flushes the rounded result.
 //!
-//! A sum, product, quotient or root in f64 is rounded to the format once more. This is innocuous, because f64 has at
-//! least twice the bits of f32, f16 and bf16 plus two (Figueroa, "When is double rounding innocuous?", 1995).
+//! A sum, product, quotient or root in f64 is rounded again to the format. This is innocuous
+//! because f64 has at least twice the bits of f32, f16 and bf16 plus two (Figueroa, "When is double
+//! rounding innocuous?", 1995).
 
 use super::Class;
 use super::definition::{Definition, Function};
@@ -39,12 +40,13 @@ pub(super) fn class(t: ScalarType) -> Class {
     }
 }
 
-/// Whether arithmetic on the type has `.ftz`; the same types except in `min` and `max` have `.sat`.
+/// Whether arithmetic on the type has `.ftz`. The same types have `.sat`, except in `min` and
+/// `max`.
 fn has_ftz(t: ScalarType) -> bool {
     matches!(t, F32 | F16 | F16x2)
 }
 
-/// The forms whose results are rounded.
+/// The forms with rounded results.
 fn rounded(table: &mut Table, t: ScalarType) {
     let without_rounding = [("", Mode::Nearest)];
     let modes = if class(t) == Class::Half { &ROUNDINGS[..1] } else { &ROUNDINGS[..] };
@@ -71,7 +73,8 @@ fn with_modifiers(table: &mut Table, t: ScalarType, names: &str, modifiers: Modi
     add("add", 2, |modifiers, format, [a, b, ..]| sum(modifiers, format, a, b));
     add("sub", 2, |modifiers, format, [a, b, ..]| sum(modifiers, format, a, -b));
     add("mul", 2, product);
-    // PTX requires a rounding modifier for fma, and for mad from sm_20 on, where mad equals fma.
+    // PTX requires a rounding modifier for fma. It also does for mad from sm_20 on, where mad
+    // equals fma.
     if !names.starts_with(".r") {
         return;
     }
@@ -109,7 +112,7 @@ fn sign_and_extremes(table: &mut Table, t: ScalarType) {
             let definition = Definition::new(class(t), function, t, &[t; 2][..sources]);
             table.add(format!("{opcode}{ftz}{names}.{}", t.name()), definition.with(Modifiers::flush(flush)));
         };
-        // Flips or clears the sign bit; a NaN keeps its payload.
+        // Flips or clears the sign bit. A NaN keeps its payload.
         add("neg", "", 1, Function::FloatBits(|format, [a, _]| a ^ format.sign()));
         add("abs", "", 1, Function::FloatBits(|format, [a, _]| format.magnitude(a)));
         add("min", "", 2, Function::Float(|_, _, [a, b, ..]| minimum(a, b)));
@@ -173,7 +176,7 @@ pub(super) fn quotient(modifiers: &Modifiers, format: Format, a: f64, b: f64) ->
     }
 }
 
-/// √a; −0 for −0, NaN for negative operands.
+/// √a: −0 for −0, NaN for negative operands.
 pub(super) fn square_root(modifiers: &Modifiers, format: Format, [a, ..]: [f64; 4]) -> f64 {
     match modifiers.rounding {
         Mode::Nearest => a.sqrt(),
@@ -181,19 +184,19 @@ pub(super) fn square_root(modifiers: &Modifiers, format: Format, [a, ..]: [f64; 
     }
 }
 
-/// The lesser operand, where −0 is less than +0. If one is NaN, the other one.
+/// The lesser operand, with −0 less than +0. If one is NaN, the other one.
 fn minimum(a: f64, b: f64) -> f64 {
     let first = a < b || (a == b && a.is_sign_negative()) || b.is_nan();
     if first { a } else { b }
 }
 
-/// The greater operand, where +0 is greater than −0. If one is NaN, the other one.
+/// The greater operand, with +0 greater than −0. If one is NaN, the other one.
 fn maximum(a: f64, b: f64) -> f64 {
     let first = a > b || (a == b && a.is_sign_positive()) || b.is_nan();
     if first { a } else { b }
 }
 
-/// With `.NaN`: NaN if an operand is.
+/// With `.NaN`: NaN if either operand is NaN.
 fn or_nan(a: f64, b: f64, function: fn(f64, f64) -> f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { function(a, b) }
 }

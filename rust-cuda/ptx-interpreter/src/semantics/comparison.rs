@@ -1,4 +1,4 @@
-//! The function of comparisons and of selections by a sign.
+//! Evaluates comparisons and selections by sign.
 
 use super::float::Format;
 use super::modifiers::Modifiers;
@@ -6,7 +6,7 @@ use super::values::{bits, read_integer};
 use crate::syntax::ScalarType::{self, Pred};
 use std::cmp::Ordering;
 
-/// A comparison: the set of relations for which it holds.
+/// A comparison: the set of relations that satisfy it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Comparison {
     less: bool,
@@ -22,7 +22,7 @@ impl Comparison {
         Self { less, equal, greater, unordered: false }
     }
 
-    /// Holds for NaN too.
+    /// Also holds for NaN.
     pub(super) const fn or_unordered(self) -> Self {
         Self { unordered: true, ..self }
     }
@@ -58,7 +58,8 @@ pub(super) fn boolean(t: ScalarType, value: bool) -> u64 {
     }
 }
 
-/// Whether `slct` selects its first source: if the condition is 0 or more, which includes −0 but not NaN.
+/// Whether `slct` selects its first source: if the condition is 0 or greater, including −0 but not
+/// NaN.
 pub(super) fn selects_first(t: ScalarType, flush: bool, condition: u64) -> bool {
     match Format::of(t) {
         Some(format) => Modifiers::flush(flush).operand(format, condition) >= 0.0,

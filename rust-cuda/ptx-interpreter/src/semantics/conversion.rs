@@ -1,8 +1,8 @@
-//! The function of conversions.
+//! Evaluates conversions.
 //!
-//! A float out of an integer's range converts to the nearest integer in range, with and without `.sat`. NaN converts to
-//! 0, or to the top bit alone if the source is f64 or the destination has 64 bits, as the ISA specifies. NaN converts
-//! to the canonical NaN of a float destination.
+//! A float outside an integer's range converts to the nearest integer in range, with and without
+//! `.sat`. NaN converts to 0, or to only the top bit if the source is f64 or the destination has 64
+//! bits, as the ISA specifies. With a float destination, NaN converts to the canonical NaN.
 
 use super::float::Format;
 use super::modifiers::Modifiers;
@@ -37,7 +37,7 @@ pub(super) fn value(modifiers: &Modifiers, from: ScalarType, to: ScalarType, int
     }
 }
 
-/// The modifiers with `.ftz` only if the format is f32: it flushes no other format.
+/// The modifiers, with `.ftz` only if the format is f32. It does not flush other formats.
 fn flushing_only(modifiers: &Modifiers, format: Format) -> Modifiers {
     Modifiers { flush: modifiers.flush && format == Format::F32, ..*modifiers }
 }
@@ -62,7 +62,7 @@ fn to_whole(a: f64, mode: Mode) -> f64 {
     }
 }
 
-/// Clamps to the largest finite magnitude; NaN stays NaN.
+/// Clamps to the largest finite magnitude. NaN stays NaN.
 fn limited(a: f64, maximum: f64) -> f64 {
     if a.is_nan() { a } else { a.clamp(-maximum, maximum) }
 }

@@ -1,4 +1,4 @@
-//! Conversions between types: `cvt` (PTX ISA 9.7.9.22), without floats of fewer than 8 bits.
+//! Conversions between types: `cvt` (PTX ISA 9.7.9.22), except floats of fewer than 8 bits.
 
 use super::Class;
 use super::definition::{Definition, Function};
@@ -94,7 +94,7 @@ fn between_floats(table: &mut Table, destination: ScalarType, source: ScalarType
     if is_exact {
         with_sat_and_ftz(table, "", Mode::Nearest, types);
     }
-    // From bf16, exact conversions have forms with a rounding modifier too.
+    // Exact conversions from bf16 also have forms with a rounding modifier.
     if !is_exact || (source == Bf16 && destination != Bf16) {
         for (rounding, mode) in ROUNDINGS {
             with_sat_and_ftz(table, rounding, mode, types);
@@ -102,8 +102,8 @@ fn between_floats(table: &mut Table, destination: ScalarType, source: ScalarType
     }
 }
 
-/// Adds a conversion with and without `.sat`, which bf16 does not have, and `.ftz`, which only conversions from and to
-/// f32 have.
+/// Adds a conversion with and without `.sat` and `.ftz`. bf16 does not have `.sat`, and only
+/// conversions from or to f32 have `.ftz`.
 fn with_sat_and_ftz(table: &mut Table, rounding: &str, mode: Mode, types: [ScalarType; 2]) {
     for flush in [false, true] {
         for saturate in [false, true] {

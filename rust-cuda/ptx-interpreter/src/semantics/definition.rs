@@ -1,4 +1,4 @@
-//! Definitions of instruction forms: data that one interpreter evaluates, lane by lane.
+//! Definitions of instruction forms: data that a single interpreter evaluates, lane by lane.
 
 use super::Class;
 use super::comparison::{self, Comparison};
@@ -13,7 +13,7 @@ use crate::syntax::ScalarType;
 #[derive(Debug)]
 pub struct Definition {
     pub(super) function: Function,
-    /// The type of the destination; `Pred` for a form that computes a predicate.
+    /// The type of the destination. `Pred` for a form that computes a predicate.
     pub(super) destination: ScalarType,
     /// The types of the sources, at most four.
     pub(super) sources: Vec<ScalarType>,
@@ -24,11 +24,13 @@ pub struct Definition {
 /// The function of a form on the values of one lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Function {
-    /// On exact integers. It gets the type of the first source; its result is truncated to the destination's bits.
+    /// On exact integers. It receives the type of the first source; its result is truncated to the
+    /// destination's bits.
     Integer(fn(ScalarType, [i128; 4]) -> i128),
     /// On words of 32 bits.
     Words(fn([u32; 4]) -> u32),
-    /// On unsigned integers with the carry flag. The flag that results is the bit above the destination's.
+    /// On unsigned integers with the carry flag. The resulting flag is the bit above the
+    /// destination's.
     Carry {
         exact: fn(ScalarType, [i128; 3], i128) -> i128,
         reads: bool,
@@ -44,12 +46,12 @@ pub(super) enum Function {
     Compare(Comparison),
     /// `slct`
     Select,
-    /// `cvt`; to an integral value with `integral`.
+    /// `cvt`; with `integral`, rounds to an integral value.
     Convert {
         to: ScalarType,
         integral: bool,
     },
-    /// `cvt` of two floats to the halves of a word, the first to the upper half.
+    /// `cvt` of two floats to the halves of a word. The first goes to the upper half.
     ConvertPair {
         to: ScalarType,
     },
@@ -79,7 +81,8 @@ impl Definition {
         Self { modifiers, ..self }
     }
 
-    /// The result of one lane; 0 or 1 for a predicate, with that of the upper half in bit 1 for a comparison of halves. A form with the carry flag gets it as 0.
+    /// The result of one lane. A predicate is 0 or 1; a comparison of halves has the upper half's
+    /// predicate in bit 1. A form with the carry flag receives it as 0.
     pub(super) fn value(&self, sources: [u64; 4]) -> u64 {
         match self.function {
             Function::Integer(function) => {
@@ -98,7 +101,7 @@ impl Definition {
                     let halves = [sources[0], sources[1]].map(|source| source >> shift & 0xffff);
                     comparison.holds(self.sources[0], self.modifiers.flush, halves)
                 });
-                // A predicate of the upper half is in bit 1.
+                // The upper half's predicate is in bit 1.
                 let shift = if self.destination == ScalarType::Pred { 1 } else { 16 };
                 let half = |holds| comparison::boolean(self.destination, holds) & if shift == 1 { 1 } else { 0xffff };
                 half(high) << shift | half(low)
@@ -125,13 +128,14 @@ impl Definition {
         }
     }
 
-    /// Whether it compares the halves of words, each with a result of its own.
+    /// Whether it compares the halves of words and returns a result for each.
     pub(super) fn is_packed_comparison(&self) -> bool {
         matches!(self.function, Function::Compare(_))
             && matches!(self.sources[0], ScalarType::F16x2 | ScalarType::Bf16x2)
     }
 
-    /// The result of one lane, and its carry flag: unchanged if the form does not write it.
+    /// The result of one lane, and its carry flag, which is unchanged if the form does not write
+    /// it.
     pub(super) fn carry(&self, sources: [u64; 4], carry: bool) -> (u64, bool) {
         let Function::Carry { exact, reads, writes } = self.function else {
             return (self.value(sources), carry);

@@ -24,10 +24,10 @@ impl Format {
     pub(super) const BF16: Self = Self { bits: 16, precision: 8, smallest: -133, largest: 127, nan: 0x7fff };
     pub(super) const F32: Self = Self { bits: 32, precision: 24, smallest: -149, largest: 127, nan: 0x7fff_ffff };
     pub(super) const F64: Self = Self { bits: 64, precision: 53, smallest: -1074, largest: 1023, nan: 0x7ff8 << 48 };
-    /// The values of tf32. In a register, a value is the f32 of the same value.
+    /// The values of tf32. A register holds the f32 with the same value.
     pub(super) const TF32: Self = Self { precision: 11, smallest: -136, ..Self::F32 };
 
-    /// The format of a type, or of each half of a packed type; None for an integer type.
+    /// The format of a type, or of each half of a packed type. `None` for an integer type.
     #[inline]
     pub(super) fn of(scalar_type: ScalarType) -> Option<Self> {
         match scalar_type {
@@ -63,7 +63,7 @@ impl Format {
         }
     }
 
-    /// The bits of the nearest value, ties to even, and of the canonical NaN for NaN.
+    /// The bits of the nearest value, ties to even. NaN maps to the canonical NaN.
     #[inline(always)]
     pub(super) fn encode(self, value: f64) -> u64 {
         match (self.bits, self.precision) {
@@ -98,23 +98,23 @@ impl Format {
         self.magnitude(bits) == self.infinity()
     }
 
-    /// Whether it is a subnormal number; zero is not.
+    /// Whether it is a subnormal number. Zero is not.
     pub(super) fn is_subnormal(self, bits: u64) -> bool {
         let magnitude = self.magnitude(bits);
         magnitude != 0 && magnitude >> (self.precision - 1) == 0
     }
 
-    /// Zero of the same sign for a subnormal number; other values unchanged.
+    /// Replaces a subnormal number with zero of the same sign. Other values are unchanged.
     pub(super) fn flushed(self, bits: u64) -> u64 {
         if self.is_subnormal(bits) { bits & self.sign() } else { bits }
     }
 
-    /// +0 for a negative number and −0; other values unchanged.
+    /// Replaces a negative number or −0 with +0. Other values are unchanged.
     pub(super) fn rectified(self, bits: u64) -> u64 {
         if bits & self.sign() != 0 && !self.is_nan(bits) { 0 } else { bits }
     }
 
-    /// Clamped to [+0, 1]; +0 for −0 and NaN.
+    /// Clamps to [+0, 1]. −0 and NaN become +0.
     pub(super) fn saturated(self, bits: u64) -> u64 {
         if bits & self.sign() != 0 || self.is_nan(bits) { 0 } else { bits.min(self.one()) }
     }
@@ -125,10 +125,11 @@ fn f16_to_f32(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let magnitude = u32::from(bits & 0x7fff);
     let value = if magnitude >= 0x7c00 {
-        // Infinity and NaN: the exponent is all ones in f32 too.
+        // Infinity and NaN: the exponent is also all ones in f32.
         magnitude << 13 | 0x7f80_0000
     } else {
-        // Reinterpret with f32's bias, then correct by a power of two; this is exact for subnormal numbers too.
+        // Reinterpret with f32's bias, then correct by a power of two. This is exact for subnormal
+        // numbers too.
         (f32::from_bits(magnitude << 13) * f32::from_bits((127 + 112) << 23)).to_bits()
     };
     f32::from_bits(sign | value)
@@ -140,12 +141,14 @@ fn half_nearest(value: f64, fraction: u32) -> u16 {
     let largest_exponent = (1u64 << (14 - fraction)) - 1;
     let infinity = 0x7fff >> fraction << fraction;
     let magnitude = value.to_bits() & !(1 << 63);
-    // Adding half a unit in the last place, less one bit if the last bit is 0, carries exactly where rounding goes up.
+    // Adding half a unit in the last place, minus one bit if the last bit is 0, carries exactly
+    // when rounding goes up.
     let cut = 52 - fraction;
     let last = magnitude >> cut & 1;
     let rounded = (magnitude + (1 << (cut - 1)) - 1 + last) >> cut;
     let normal = rounded.wrapping_sub((1023 - largest_exponent) << fraction).min(infinity);
-    // A subnormal number is a multiple of the smallest one, which is the unit in the last place of this sum.
+    // A subnormal number is a multiple of the smallest one, which is this sum's unit in the last
+    // place.
     let smallest_normal = f64::from_bits((1023 - largest_exponent + 1) << 52);
     let aligning = f64::from_bits((1023 - largest_exponent + 1 + u64::from(cut)) << 52);
     let subnormal = (f64::from_bits(magnitude) + aligning).to_bits() & 0x7fff;

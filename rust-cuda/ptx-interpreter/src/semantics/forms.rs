@@ -24,10 +24,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 
 static VECTORS: LazyLock<Option<Vectors>> = LazyLock::new(Vectors::of_host);
 
-/// The semantics of an instruction, its modifiers in the order of the PTX ISA.
+/// The semantics of an instruction, with its modifiers in the PTX ISA's order.
 ///
-/// The modifiers of `setp` are the comparison operator, optionally `ftz`, and the type: the caller handles the
-/// predicate that the result is combined with, and the second destination.
+/// The modifiers of `setp` are the comparison operator, optionally `ftz`, and the type. The caller
+/// handles the predicate to combine the result with, and the second destination.
 ///
 /// # Errors
 /// [`UnknownForm`] for every other name.
@@ -36,10 +36,10 @@ pub fn operation(opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<Operatio
     Ok(Operation::new(definition, VECTORS.zip(*compiled)))
 }
 
-/// As [`operation`], without the loop that is compiled for the form, if there is one.
+/// Like [`operation`], but never uses a compiled loop.
 ///
 /// # Errors
-/// As [`operation`].
+/// See [`operation`].
 pub fn definition(opcode: &str, modifiers: &[impl AsRef<str>]) -> Result<Operation, UnknownForm> {
     TABLE.find(opcode, modifiers).map(|form| Operation::new(&form.definition, None))
 }
@@ -51,7 +51,7 @@ pub fn forms() -> impl Iterator<Item = &'static str> {
     names.into_iter()
 }
 
-/// The number of loops that are compiled for forms.
+/// The number of compiled loops.
 pub fn loop_count() -> usize {
     let loops: HashSet<usize> = TABLE
         .loops()

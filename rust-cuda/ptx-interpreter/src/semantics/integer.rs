@@ -1,7 +1,8 @@
-//! Integer arithmetic (PTX ISA 9.7.1), without bit fields and the carry flag.
+//! Integer arithmetic (PTX ISA 9.7.1), except bit fields and the carry flag.
 //!
-//! Arithmetic wraps around. PTX leaves division by zero unspecified; here quotient and remainder are all ones, as with
-//! NVIDIA's code sequences for 32 and 64 bits. The quotient min / −1 wraps around to min, with remainder 0.
+//! Arithmetic wraps around. PTX leaves division by zero unspecified; here quotient and remainder
+//! are all ones, as with NVIDIA's code sequences for 32 and 64 bits. The quotient min / −1 wraps
+//! around to min, with remainder 0.
 
 use super::definition::Definition;
 use super::modifiers::Modifiers;
@@ -9,7 +10,7 @@ use super::table::Table;
 use super::values::bits;
 use crate::syntax::ScalarType::{self, S16, S32, S64, U16, U32, U64};
 
-/// A function on exact integers, which gets the type of the first one.
+/// A function on exact integers that receives the type of the first one.
 type Function = fn(ScalarType, [i128; 4]) -> i128;
 
 /// Adds the forms to the table.
@@ -69,7 +70,7 @@ fn high_product(t: ScalarType, a: i128, b: i128) -> i128 {
     a.wrapping_mul(b) >> bits(t)
 }
 
-/// The product of the low 24 bits of each, signed or unsigned as the type, in 48 bits.
+/// The 48-bit product of the low 24 bits of each operand, signed or unsigned like the type.
 fn product24(t: ScalarType, a: i128, b: i128) -> i128 {
     let low = |operand: i128| if t.is_signed() { operand << 104 >> 104 } else { operand & 0xff_ffff };
     low(a) * low(b)

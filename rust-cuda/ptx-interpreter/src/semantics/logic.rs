@@ -1,4 +1,4 @@
-//! Logic, shifts and bit fields (PTX ISA 9.7.1 and 9.7.8), without the forms on predicates.
+//! Logic, shifts and bit fields (PTX ISA 9.7.1 and 9.7.8), except the forms on predicates.
 
 use super::definition::Definition;
 use super::table::Table;
@@ -48,10 +48,10 @@ fn integer_fields(table: &mut Table, t: ScalarType) {
         table.add(format!("{opcode}.{}", t.name()), Definition::integer(function, destination, sources));
     };
     add("bfe", t, &[t, U32, U32], extract);
-    // The position of the highest set bit, or of the highest clear bit of a negative integer; all ones if there is
-    // none.
+    // The position of the highest set bit; for a negative integer, of the highest clear bit. All
+    // ones if there is none.
     add("bfind", U32, &[t], |t, [a, ..]| i128::from(bits(t)) - 1 - leading_zeros(t, without_sign(a)));
-    // The left shift that moves this bit to the top; all ones if there is none.
+    // The left shift that moves this bit to the top. All ones if there is no such bit.
     add("bfind.shiftamt", U32, &[t], |t, [a, ..]| match leading_zeros(t, without_sign(a)) {
         zeros if zeros == bits(t).into() => -1,
         zeros => zeros,
@@ -77,17 +77,18 @@ fn words(table: &mut Table) {
     add("szext.wrap.s32", S32, &[S32, U32], |[a, width, ..]| sign_extend(a, width & 31));
 }
 
-/// Shifts left; the destination's bits are zero if `amount` is its width or more.
+/// Shifts left. The destination's bits are zero if `amount` is its width or more.
 fn shift_left(a: i128, amount: i128) -> i128 {
     a << amount.min(64)
 }
 
-/// Shifts right; all sign bits, or zero for an unsigned type, if `amount` is the width or more.
+/// Shifts right. If `amount` is the width or more, the result is all sign bits, or zero for an
+/// unsigned type.
 fn shift_right(a: i128, amount: i128) -> i128 {
     a >> amount.min(64)
 }
 
-/// The number of zeros above the highest set bit.
+/// Number of zeros above the highest set bit.
 fn leading_zeros(t: ScalarType, a: i128) -> i128 {
     i128::from(a.leading_zeros()) - i128::from(128 - bits(t))
 }
@@ -97,8 +98,9 @@ fn without_sign(a: i128) -> i128 {
     if a < 0 { !a } else { a }
 }
 
-/// The field of `length` bits from `position` on; only the low 8 bits of both operands count. A signed field is
-/// sign-extended; its sign is the word's top bit if the field extends beyond the word.
+/// The field of `length` bits starting at `position`. Only the low 8 bits of both operands count. A
+/// signed field is sign-extended; if the field extends beyond the word, its sign is the word's top
+/// bit.
 fn extract(t: ScalarType, [a, position, length, _]: [i128; 4]) -> i128 {
     let field = shift_right(a, position & 0xff);
     match (length & 0xff).min(bits(t).into()) {
@@ -108,7 +110,8 @@ fn extract(t: ScalarType, [a, position, length, _]: [i128; 4]) -> i128 {
     }
 }
 
-/// `base` with the low `length` bits of a inserted at `position`; only the low 8 bits of both operands count.
+/// `base` with the low `length` bits of a inserted at `position`. Only the low 8 bits of both
+/// operands count.
 fn insert([a, base, position, length]: [i128; 4]) -> i128 {
     let position = (position & 0xff).min(64);
     let mask = ((1 << (length & 0xff).min(64)) - 1) << position;
@@ -138,8 +141,9 @@ pub(super) fn funnel_right(a: u32, b: u32, amount: u32) -> u32 {
     (both >> amount) as u32
 }
 
-/// Position of the |offset|th set bit of the mask, from `base` upwards or, for a negative offset, downwards; for offset
-/// 0, `base` if that bit is set. All ones if there is none, and for a base beyond 31, which PTX leaves undefined.
+/// Position of the |offset|th set bit of the mask, counted upward from `base` or, for a negative
+/// offset, downward. For offset 0, `base` if that bit is set. All ones if there is none, and for a
+/// base above 31, which PTX leaves undefined.
 fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     if base > 31 {
         return u32::MAX;
@@ -161,18 +165,19 @@ fn find_nth_set(mask: u32, base: u32, offset: i32) -> u32 {
     u32::MAX
 }
 
-/// A mask of `width` ones from `position` on, cut off at the top; zero if the position is beyond 31.
+/// A mask of `width` ones starting at `position`, cut off at the top. Zero if the position is above
+/// 31.
 fn bit_mask(position: u32, width: u32) -> u32 {
     let ones = !u32::MAX.checked_shl(width).unwrap_or(0);
     ones.checked_shl(position).unwrap_or(0)
 }
 
-/// The low `width` bits, zero-extended; all bits for a width of 32 or more.
+/// The low `width` bits, zero-extended. All bits for a width of 32 or more.
 fn zero_extend(a: u32, width: u32) -> u32 {
     a & !u32::MAX.checked_shl(width).unwrap_or(0)
 }
 
-/// The low `width` bits, sign-extended; 0 for a width of 0, all bits for a width of 32 or more.
+/// The low `width` bits, sign-extended. 0 for a width of 0, all bits for a width of 32 or more.
 fn sign_extend(a: u32, width: u32) -> u32 {
     if width == 0 {
         return 0;

@@ -1,7 +1,8 @@
 //! Semantics of instructions without side effects, on the bits of registers.
 //!
-//! A form of an instruction is data: a [`Definition`] with a function, types and modifiers, which is evaluated lane by
-//! lane. The forms that compilers emit in bulk have loops over the lanes besides, in `compiled`.
+//! A form of an instruction is data: a [`Definition`] with a function, types and modifiers, which
+//! is evaluated lane by lane. The most frequent forms in compiled code additionally have loops over
+//! the lanes, in `compiled`.
 
 mod accuracy;
 mod arithmetic;
@@ -35,10 +36,10 @@ pub use table::UnknownForm;
 /// Number of lanes of a warp.
 pub const LANES: usize = 32;
 
-/// One register of all lanes. A value narrower than 64 bits is in the low bits, zero-extended.
+/// One register in all lanes. A value narrower than 64 bits is in the low bits, zero-extended.
 pub type Lanes = [u64; LANES];
 
-/// Class of an instruction, for counts.
+/// Class of an instruction, used for counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// Arithmetic, logic and shifts on integers.

@@ -39,7 +39,8 @@ impl Modifiers {
         format.decode(if self.flush { format.flushed(bits) } else { bits })
     }
 
-    /// The bits of a result, rounded to nearest: a result of another rounding mode must be exact.
+    /// The bits of a result, rounded to nearest. A result of another rounding mode must already be
+    /// exact.
     pub(super) fn result(&self, format: Format, value: f64) -> u64 {
         let mut bits = format.encode(value);
         if self.flush {

@@ -10,11 +10,11 @@ use crate::syntax::ScalarType;
 pub struct Operation {
     /// The function that it computes.
     pub compute: Compute,
-    /// The type of the destination; for `Compute::Predicate` it is `Pred`.
+    /// The type of the destination. `Pred` for `Compute::Predicate`.
     pub destination: ScalarType,
     /// The types of the sources.
     pub sources: &'static [ScalarType],
-    /// The kind of work that it does.
+    /// The kind of work that the operation does.
     pub class: Class,
 }
 
@@ -23,7 +23,7 @@ pub struct Operation {
 pub enum Compute {
     /// Computes each lane's value.
     Value(Value),
-    /// Computes a predicate of each lane.
+    /// Computes a predicate per lane.
     Predicate(Predicate),
     /// Computes each lane's value, and reads or writes the carry flag `CC.CF`.
     Carry(Carry),
@@ -50,7 +50,8 @@ pub struct Predicate {
 pub struct Carry(&'static Definition);
 
 impl Operation {
-    /// The operation of a form, by its loop if there is one and the host has its instructions.
+    /// The operation of a form. Uses its loop if it has one and the host supports the loop's
+    /// instructions.
     pub(super) fn new(definition: &'static Definition, compiled: Option<(Vectors, Compiled)>) -> Self {
         let compute = match (compiled, definition.function) {
             (Some((vectors, Compiled::Predicate { holds, swapped, negated })), _) => {
@@ -71,7 +72,7 @@ impl Operation {
 }
 
 impl Value {
-    /// Writes each lane's value. Sources beyond the operation's are ignored.
+    /// Writes each lane's value. Extra sources are ignored.
     #[inline]
     pub fn compute(self, destination: &mut Lanes, sources: [&Lanes; 4]) {
         match self.compiled {
@@ -99,8 +100,8 @@ impl Predicate {
         }
     }
 
-    /// The second predicate, which belongs to the first one `holds`: that of the upper halves if it compares halves, else the
-    /// complement.
+    /// The second predicate, given that the first one is `holds`: the upper halves' predicate in a
+    /// comparison of halves, otherwise the complement.
     #[inline]
     pub fn second(self, holds: u32, sources: [&Lanes; 4]) -> u32 {
         if self.compares_halves() { self.bit(1, sources) } else { !holds }
@@ -120,8 +121,9 @@ impl Predicate {
 }
 
 impl Carry {
-    /// Writes each lane's value. Takes the carry flags, bit i for lane i, and returns the new ones: unchanged if the
-    /// instruction has no `.cc`. The caller keeps the flags of inactive lanes.
+    /// Writes each lane's value. Takes the carry flags, bit i for lane i, and returns the new ones,
+    /// which are unchanged if the instruction has no `.cc`. The caller preserves the flags of
+    /// inactive lanes.
     pub fn compute(self, destination: &mut Lanes, flags: u32, sources: [&Lanes; 4]) -> u32 {
         (0..LANES).fold(0, |mask, lane| {
             let (value, flag) = self.0.carry(sources.map(|source| source[lane]), flags >> lane & 1 == 1);

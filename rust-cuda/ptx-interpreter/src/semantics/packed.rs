@@ -33,7 +33,7 @@ pub(super) fn forms(table: &mut Table) {
     add("dp2a.hi.s32.s32", 3, |words| dot::<2>(words, [S16, S8], 2));
 }
 
-/// The element of a word at an index.
+/// A word's element at an index.
 fn element(t: ScalarType, word: u32, index: u32) -> i32 {
     read_integer(t, (word >> (index * bits(t))).into()) as i32
 }
@@ -44,7 +44,8 @@ fn packed(t: ScalarType, [a, b, ..]: [u32; 4], function: impl Fn(i32, i32) -> i3
     half(0) & 0xffff | half(1) << 16
 }
 
-/// c plus the dot product of N elements of a with elements of b, the first at an index of b, wrapping around.
+/// c plus the dot product of N elements of a with elements of b, starting at index `first` of b.
+/// Wraps around.
 fn dot<const N: u32>([a, b, c, _]: [u32; 4], [a_type, b_type]: [ScalarType; 2], first: u32) -> u32 {
     (0..N)
         .fold(c, |sum, index| sum.wrapping_add((element(a_type, a, index) * element(b_type, b, first + index)) as u32))

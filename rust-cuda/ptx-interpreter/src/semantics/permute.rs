@@ -18,8 +18,8 @@ pub(super) fn forms(table: &mut Table) {
     add(".rc16", |sources| special(sources, [0x1010, 0x3232, 0x1010, 0x3232]));
 }
 
-/// Each nibble of the selector selects a byte of b·2³² + a by its low three bits; if the nibble's top bit is set, all
-/// bits of the result byte are the selected byte's sign.
+/// Each nibble of the selector selects a byte of b·2³² + a with its low three bits. If the nibble's
+/// top bit is set, the result byte is filled with the selected byte's sign.
 #[inline(always)]
 pub(super) fn permute([a, b, selector, _]: [u32; 4]) -> u32 {
     let both = u64::from(b) << 32 | u64::from(a);
@@ -31,7 +31,7 @@ pub(super) fn permute([a, b, selector, _]: [u32; 4]) -> u32 {
     })
 }
 
-/// A special mode: the low two bits of the selector choose one of four selectors of [`permute`].
+/// A special mode: the selector's low two bits choose one of four selectors for [`permute`].
 fn special([a, b, selector, _]: [u32; 4], selectors: [u32; 4]) -> u32 {
     permute([a, b, selectors[(selector & 3) as usize], 0])
 }

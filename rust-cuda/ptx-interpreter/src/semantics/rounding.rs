@@ -1,8 +1,8 @@
 //! Bit-exact rounding in every mode, without changing the host's rounding mode.
 //!
-//! Finite operands become exact integers times powers of two; the result is computed on integers and rounded once to a
-//! format's precision and range. Rounding to nearest is left to the host's arithmetic where that is possible: it is
-//! faster.
+//! Finite operands become exact integers times powers of two. The result is computed on integers
+//! and rounded once to a format's precision and range. Rounding to nearest uses the host's
+//! arithmetic where possible, which is faster.
 
 use super::float::Format;
 
@@ -21,8 +21,8 @@ pub(super) enum Mode {
     Up,
 }
 
-/// ±significand × 2^exponent. If nonzero digits were cut off, the lowest bit is set (a sticky bit), far below the
-/// rounding position.
+/// ±significand × 2^exponent. If nonzero digits were cut off, the lowest bit is set as a sticky
+/// bit, far below the rounding position.
 #[derive(Clone, Copy)]
 struct ExactFloat {
     negative: bool,
@@ -66,7 +66,8 @@ impl ExactFloat {
         }
         let (a, b) = (self.scaled(), other.scaled());
         let (high, low) = if a.exponent >= b.exponent { (a, b) } else { (b, a) };
-        // If the shift cuts off bits, it is by 20 or more, and the difference keeps more than 100 bits.
+        // If the shift cuts off bits, it is at least 20, and the difference keeps more than 100
+        // bits.
         let aligned = shift_right_sticky(low.significand, (high.exponent - low.exponent) as u32);
         let (negative, significand) = if high.negative == low.negative {
             (high.negative, high.significand + aligned)
@@ -124,7 +125,7 @@ fn overflow(negative: bool, mode: Mode, format: Format) -> f64 {
     if infinite { f64::INFINITY } else { format.maximum() }
 }
 
-/// 2^exponent, for every power of two in f64, subnormal ones included.
+/// 2^exponent, for every power of two in f64, including subnormal ones.
 fn power_of_two(exponent: i32) -> f64 {
     if exponent < -1022 {
         f64::from_bits(1 << (exponent + 1074))
@@ -140,9 +141,10 @@ fn shift_right_sticky(value: u128, amount: u32) -> u128 {
     }
 }
 
-/// a + b in f64, rounded to odd: of the two neighbours of an inexact sum, the one with an odd significand. Rounding it
-/// to a format of at most 51 bits, in any mode, equals rounding the exact sum once (Boldo and Melquiond, "Emulation of
-/// FMA and correctly rounded sums", 2008). The sum must be zero, or normal and not overflow.
+/// a + b in f64, rounded to odd: of the two neighbors of an inexact sum, the one with an odd
+/// significand. Rounding it to a format of at most 51 bits, in any mode, equals rounding the exact
+/// sum once (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008). The sum
+/// must be zero, or normal without overflow.
 #[inline(always)]
 pub(super) fn sum_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;

@@ -1,10 +1,10 @@
-//! The approximate instructions (PTX ISA 9.7.3 and 9.7.4): rcp, sqrt, rsqrt, sin, cos, lg2, ex2, tanh and the
-//! approximate divisions.
+//! The approximate instructions (PTX ISA 9.7.3 and 9.7.4): rcp, sqrt, rsqrt, sin, cos, lg2, ex2,
+//! tanh and the approximate divisions.
 //!
-//! GPUs approximate them with tables. Here they are computed in f64 and rounded to nearest, so that a GPU's result
-//! differs by at most [`approximation_error`](super::approximation_error), by the functions of libm, which have the same
-//! bits on each system (and the cosine of mingw-w64 ends at 2⁶³). Infinities, zeros and NaN give the results
-//! of the ISA's tables.
+//! GPUs approximate them with tables. Here they are computed in f64 and rounded to nearest, so a
+//! GPU's result differs by at most [`approximation_error`](super::approximation_error). The
+//! functions come from libm because they return the same bits on every system (and the cosine of
+//! mingw-w64 ends at 2⁶³). Infinities, zeros and NaN give the results in the ISA's tables.
 
 use super::Class;
 use super::arithmetic::{quotient, square_root};
@@ -52,7 +52,7 @@ fn single(table: &mut Table, flush: bool) {
     add("ex2.approx", 1, |_, _, [a, ..]| libm::exp2(a));
 }
 
-/// a × (1/b), where the reciprocal of a magnitude above 2^126 is zero.
+/// a × (1/b), with a zero reciprocal for magnitudes above 2^126.
 fn divide_fast(modifiers: &Modifiers, format: Format, [a, b, ..]: [f64; 4]) -> f64 {
     const LIMIT: f64 = f64::from_bits((1023 + 126) << 52);
     if b.is_finite() && b.abs() > LIMIT { a * 0f64.copysign(b) } else { quotient(modifiers, format, a, b) }

@@ -4,7 +4,8 @@ use super::compiled::Compiled;
 use super::definition::Definition;
 use std::collections::HashMap;
 
-/// An instruction name without a form: an unknown opcode, or modifiers in an invalid combination or order.
+/// An instruction name that is not a form: an unknown opcode, or modifiers in an invalid
+/// combination or order.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.message())]
 pub struct UnknownForm {
@@ -46,7 +47,7 @@ impl Table {
         self.forms.insert(name, Form { definition, compiled: None });
     }
 
-    /// Adds a loop for forms, whose names are separated by spaces.
+    /// Adds a loop for forms. Their names are separated by spaces.
     pub(super) fn compile(&mut self, names: impl AsRef<str>, compiled: Compiled) {
         for name in names.as_ref().split_whitespace() {
             let form = self.forms.get_mut(name);
@@ -70,7 +71,7 @@ impl Table {
         self.forms.keys().map(String::as_str)
     }
 
-    /// The loops, of each form that has one.
+    /// The loops of all forms that have one.
     pub(super) fn loops(&self) -> impl Iterator<Item = Compiled> {
         self.forms.values().filter_map(|form| form.compiled)
     }

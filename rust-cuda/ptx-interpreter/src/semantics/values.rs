@@ -1,4 +1,4 @@
-//! Integers as the bits of a register, and as exact values.
+//! Conversion between exact integers and the bits of a register.
 
 use crate::syntax::ScalarType;
 
@@ -7,12 +7,12 @@ pub(super) fn bits(t: ScalarType) -> u32 {
     t.bytes() as u32 * 8
 }
 
-/// The low bits that the type has.
+/// Keeps the low bits that belong to the type.
 pub(super) fn truncate(t: ScalarType, value: u64) -> u64 {
     value & (u64::MAX >> (64 - bits(t)))
 }
 
-/// The value of an integer, whose low bits are in a register.
+/// The value of an integer in the low bits of a register.
 pub(super) fn read_integer(t: ScalarType, value: u64) -> i128 {
     let unused = 64 - bits(t);
     if t.is_signed() { ((value << unused) as i64 >> unused).into() } else { truncate(t, value).into() }

@@ -9,7 +9,7 @@ const STATEMENTS: &str = "an instruction, a label, `.reg`, a variable (.local, .
                           `.loc`, `.pragma`, `{` or `}`";
 
 impl Parser<'_> {
-    /// `{ … }` of a function.
+    /// Parses a function's `{ … }`.
     pub(super) fn body(&mut self) -> Parsed<Vec<Statement>> {
         self.block(0)
     }
@@ -76,7 +76,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The names after the directive that is the next token, up to the semicolon.
+    /// The names after the next token, a directive, up to the semicolon.
     fn names(&mut self, expected: &str) -> Parsed<Vec<String>> {
         self.advance();
         let mut names = vec![self.name(expected)?];

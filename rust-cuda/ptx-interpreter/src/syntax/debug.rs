@@ -85,7 +85,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `$L__sec_end0:` at module scope, which LLVM emits between two sections so that the second can refer to it.
+    /// Parses `$L__sec_end0:` at module scope. LLVM emits it between two sections for the second
+    /// one to refer to.
     pub(super) fn section_label(&mut self) -> Parsed<()> {
         self.name("a label of a section")?;
         self.expect(b':', "`:`")?;
@@ -106,7 +107,8 @@ impl Parser<'_> {
     }
 }
 
-/// The content of a quoted string: LLVM escapes a quotation mark as `\"`, and bytes that are not ASCII as `\303\274`.
+/// The content of a quoted string. LLVM escapes a quotation mark as `\"`, and non-ASCII bytes as
+/// `\303\274`.
 fn unescaped(quoted: &str) -> String {
     let mut bytes = Vec::with_capacity(quoted.len());
     let mut rest = quoted.as_bytes();

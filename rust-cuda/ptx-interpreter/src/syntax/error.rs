@@ -2,13 +2,13 @@
 
 use thiserror::Error;
 
-/// A text that is not PTX, or syntax that is not supported.
+/// A text that is not PTX, or unsupported syntax.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("line {line}: expected {expected}, found {found}, in: {text}")]
 pub struct SyntaxError {
     /// Line number, from 1.
     pub line: u32,
-    /// Text of the line, trimmed; only the beginning of a very long line.
+    /// Text of the line, trimmed. Only the beginning of a very long line.
     pub text: String,
     /// Description of the valid alternatives.
     pub expected: String,

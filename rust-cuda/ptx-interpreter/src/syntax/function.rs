@@ -5,7 +5,8 @@ use super::token::TokenKind;
 use super::{Function, Linkage, Performance, Variable};
 
 impl Parser<'_> {
-    /// `.entry NAME(…) .maxntid 256 { … }`, `.func (…) NAME (…);`: the next token is `.entry` or `.func`.
+    /// Parses `.entry NAME(…) .maxntid 256 { … }` or `.func (…) NAME (…);`. The next token is
+    /// `.entry` or `.func`.
     pub(super) fn function(&mut self, linkage: Linkage) -> Parsed<Function> {
         let is_entry = self.eat_directive(".entry");
         if !is_entry {
@@ -88,7 +89,7 @@ impl Parser<'_> {
                     self.reject_sizes_of_clusters(performance.required_cluster.is_some())?;
                     performance.max_cluster_rank = Some(self.number_after_directive()?);
                 }
-                // A launch without clusters takes their size from `.reqnctapercluster`.
+                // A launch without explicit clusters takes their size from `.reqnctapercluster`.
                 ".explicitcluster" if is_entry => {
                     self.advance();
                 }

@@ -1,4 +1,4 @@
-//! Initialisers of variables (PTX ISA 5.4.4).
+//! Initializers of variables (PTX ISA 5.4.4).
 
 use super::parser::{Parsed, Parser};
 use super::token::TokenKind;
@@ -6,8 +6,8 @@ use super::{Immediate, Initializer};
 use crate::limits::MAX_OMITTED_VALUES;
 
 impl Parser<'_> {
-    /// The initialiser after `=`: one value, or values in braces nested like the dimensions of `shape`. Returns the
-    /// values and the length of the first dimension.
+    /// Parses the initializer after `=`: one value, or values in braces, nested like the dimensions
+    /// of `shape`. Returns the values and the length of the first dimension.
     pub(super) fn initializer(&mut self, shape: &[Option<usize>]) -> Parsed<(Vec<Initializer>, usize)> {
         let mut values = Vec::new();
         if shape.is_empty() {
@@ -18,8 +18,8 @@ impl Parser<'_> {
         Ok((values, length))
     }
 
-    /// `{…}`. Missing values at the end of a row are zero, and pushed only if another row follows. Returns the number
-    /// of rows or values in the braces.
+    /// Parses `{…}`. Missing values at the end of a row are zero, and pushed only if another row
+    /// follows. Returns the number of rows or values in the braces.
     fn row(&mut self, shape: &[Option<usize>], values: &mut Vec<Initializer>) -> Parsed<usize> {
         self.expect(b'{', "`{`, one per dimension")?;
         let first = values.len();

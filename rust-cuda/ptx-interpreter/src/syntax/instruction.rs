@@ -52,8 +52,8 @@ impl Parser<'_> {
         Ok(Some(Guard { register, negated }))
     }
 
-    /// Whether the next token can begin an operand. A name followed by a modifier cannot: it is the next instruction,
-    /// after a missing semicolon.
+    /// Whether the next token can begin an operand. A name followed by a modifier cannot: it is the
+    /// next instruction after a missing semicolon.
     fn begins_operand(&self) -> bool {
         match self.kind() {
             TokenKind::Name => self.kind_after() != TokenKind::Directive,
@@ -84,7 +84,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Comma-separated names and numbers between two brackets, the first of which is the next token.
+    /// Comma-separated names and numbers between two brackets. The next token is the opening
+    /// bracket.
     fn operands(&mut self, end: u8, expected: &str) -> Parsed<Vec<Operand>> {
         self.advance();
         let mut operands = vec![self.simple_operand()?];

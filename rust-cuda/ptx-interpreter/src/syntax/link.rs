@@ -1,4 +1,4 @@
-//! Names of several modules that are linked, as NVIDIA's linker resolves them.
+//! Links several modules: resolves their names like NVIDIA's linker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use super::parser::{Parsed, Parser};
 use super::token::{TokenKind, tokens};
 use super::{Function, Linkage, Space, SyntaxError, Variable};
 
-/// Why modules cannot be linked.
+/// The reason why modules cannot be linked.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum LinkError {
     /// A module is not PTX.
@@ -18,17 +18,17 @@ pub enum LinkError {
     /// A name with several definitions, none of them `.weak` or `.common`.
     #[error("`{0}` is defined in several modules")]
     DefinedTwice(String),
-    /// A name with declarations that do not fit each other.
+    /// A name with incompatible declarations.
     #[error("`{name}` has another {what} in another module")]
     Differs {
         /// The name.
         name: String,
-        /// Its state space, size or prototype.
+        /// The difference: state space, size or prototype.
         what: &'static str,
     },
 }
 
-/// What the declarations of a name must agree in.
+/// The properties that declarations of a name must share.
 enum Kind {
     /// The sizes in bytes of return values and parameters.
     Function([Vec<Option<usize>>; 2]),
@@ -51,14 +51,15 @@ struct Declaration {
     alone: bool,
 }
 
-/// Returns the texts of modules with each name defined once, so that they can be joined to one text.
+/// Returns the texts of modules with each name defined once, so they can be joined into one text.
 ///
-/// A `.visible` definition replaces `.weak` and `.common` ones, the first `.weak` one the others, and the largest `.common` one the others. A
-/// name that only its module sees is renamed where another module has the same.
+/// A `.visible` definition replaces `.weak` and `.common` ones. Otherwise the first `.weak` one
+/// replaces the others, or the largest `.common` one does. A name that is visible only in its
+/// module is renamed if another module uses the same name.
 ///
 /// # Errors
-/// A module that is not PTX, a name that is defined twice, or declarations that do not fit each other. A function without return values may be
-/// declared with some, and the reverse, as programs do that call C functions.
+/// A module that is not PTX, a name that is defined twice, or incompatible declarations. Programs
+/// that call C functions may declare return values for a function without any, and the reverse.
 ///
 /// ```
 /// let module = |body: &str| format!(".version 8.0 .target sm_90 .address_size 64 {body}");
@@ -88,9 +89,10 @@ pub fn link(modules: &[&str]) -> Result<Vec<String>, LinkError> {
     Ok(modules.iter().zip(edits).map(|(text, edits)| edits.applied(text)).collect())
 }
 
-/// The modules in which only the module itself sees the name, and the declarations of the others.
+/// The modules where the name is visible only internally, and the declarations in the other
+/// modules.
 fn by_visibility(declarations: &[Declaration]) -> (BTreeSet<usize>, Vec<&Declaration>) {
-    // A declaration before the definition may leave out that it is visible.
+    // A declaration before the definition may omit the visibility.
     let visible = declarations.iter().filter(|declaration| declaration.linkage != Linkage::Internal);
     let visible: BTreeSet<usize> = visible.map(|declaration| declaration.module).collect();
     let own = declarations.iter().map(|declaration| declaration.module).filter(|module| !visible.contains(module));
@@ -117,7 +119,7 @@ fn dropped<'a>(name: &str, declarations: &[&'a Declaration]) -> Result<Vec<&'a D
     Ok(definitions.into_iter().filter(|definition| !std::ptr::eq(*definition, kept)).collect())
 }
 
-/// What a declaration differs in from the definition that is kept.
+/// The property in which a declaration differs from the kept definition.
 fn difference(kept: &Declaration, other: &Declaration) -> Option<&'static str> {
     match (&kept.kind, &other.kind) {
         (Kind::Function([returns, parameters]), Kind::Function([other_returns, other_parameters])) => {
@@ -177,21 +179,21 @@ fn declarations(module: usize, text: &str) -> Parsed<Vec<Declaration>> {
     Ok(declarations)
 }
 
-/// The changes of a module's text: ranges, and what takes their places.
+/// Edits of a module's text: ranges and their replacements.
 #[derive(Default)]
 struct Edits(Vec<(Range<usize>, String)>);
 
 impl Edits {
-    /// Gives a name another one.
+    /// Renames a name.
     fn rename(&mut self, text: &str, name: &str, new: &str) {
         self.0.extend(places(text, name).map(|place| (place, new.to_owned())));
     }
 
-    /// Leaves a definition out.
+    /// Removes a definition.
     fn drop(&mut self, text: &str, declaration: &Declaration) {
         let Declaration { name, range, alone, .. } = declaration;
         if *alone {
-            // The ends of lines stay, so that errors have the lines of the module.
+            // Keep the line breaks, so errors refer to the module's lines.
             self.0.push((range.clone(), "\n".repeat(text[range.clone()].matches('\n').count())));
         } else {
             let place = places(text, name).find(|place| range.contains(&place.start));
@@ -203,7 +205,7 @@ impl Edits {
         self.0.sort_by_key(|(range, _)| (range.start, std::cmp::Reverse(range.end)));
         let (mut edited, mut copied) = (String::with_capacity(text.len()), 0);
         for (range, new) in self.0 {
-            // What a definition names that is left out.
+            // Skip names inside a removed definition.
             if range.start >= copied {
                 edited.push_str(&text[copied..range.start]);
                 edited.push_str(&new);

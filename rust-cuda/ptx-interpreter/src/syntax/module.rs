@@ -9,11 +9,11 @@ const MODULE_ITEMS: &str =
 
 /// Parses a PTX module.
 ///
-/// Only syntax without effect on execution is skipped: comments, `.pragma`, `.section .debug_…`, the function name
-/// after a `.loc`, the memory of a `.ptr`, and the hint `.noreturn`.
+/// Skips only syntax that does not affect execution: comments, `.pragma`, `.section .debug_…`, the
+/// function name after a `.loc`, the memory of a `.ptr`, and the hint `.noreturn`.
 ///
 /// # Errors
-/// The first token that is not valid PTX or not supported, with the expected alternatives.
+/// The first token that is invalid or unsupported, with the expected alternatives.
 ///
 /// ```
 /// let text = ".version 7.0 .target sm_75 .address_size 64\n.visible .entry nothing()\n{\n    ret;\n}\n";
@@ -31,7 +31,7 @@ pub fn parse(text: &str) -> Result<Module, SyntaxError> {
     }
 }
 
-/// As [`parse`], but an error in a function's body is kept with the function.
+/// Like [`parse`], but keeps an error in a function's body with the function.
 pub(crate) fn parse_keeping_errors(text: &str) -> Result<Module, SyntaxError> {
     Parser::new(text).module()
 }
@@ -39,13 +39,13 @@ pub(crate) fn parse_keeping_errors(text: &str) -> Result<Module, SyntaxError> {
 impl Parser<'_> {
     fn module(&mut self) -> Parsed<Module> {
         let mut module = self.header()?;
-        // What follows a body that is not supported may be an error because of it.
+        // An unsupported body may cause errors in the text after it.
         let unsupported = |module: &Module| module.functions.iter().find_map(|function| function.unsupported.clone());
         self.items(&mut module).map_err(|error| unsupported(&module).unwrap_or(error))?;
         Ok(module)
     }
 
-    /// A module without its items, which come next.
+    /// A module without its items, which follow.
     pub(super) fn header(&mut self) -> Parsed<Module> {
         let version = self.version()?;
         let target = self.target()?;
@@ -98,7 +98,7 @@ impl Parser<'_> {
         linkage
     }
 
-    /// `.version 7.0`, which the tokeniser takes for a decimal fraction.
+    /// Parses `.version 7.0`. The tokenizer treats the number as a decimal fraction.
     fn version(&mut self) -> Parsed<(u32, u32)> {
         if !self.eat_directive(".version") {
             return Err(self.error("`.version`, the first directive of a module"));
@@ -111,8 +111,8 @@ impl Parser<'_> {
         Ok(version)
     }
 
-    /// `.target sm_75, debug`. The options after the architecture don't affect execution, except `map_f64_to_f32`,
-    /// which is rejected.
+    /// Parses `.target sm_75, debug`. The options after the architecture do not affect execution,
+    /// except `map_f64_to_f32`, which is rejected.
     fn target(&mut self) -> Parsed<String> {
         if !self.eat_directive(".target") {
             return Err(self.error("`.target`"));

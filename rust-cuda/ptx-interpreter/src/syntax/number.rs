@@ -5,7 +5,7 @@ use super::Immediate;
 /// Description of the literals that `parse_number` accepts, for errors.
 pub(super) const NUMBER: &str = "a number of at most 64 bits, such as 10, 0x1F, 0f3F800000 or 1.5";
 
-/// Parses an unsigned literal; None if `text` is not a literal, or is too large.
+/// Parses an unsigned literal. `None` if `text` is not a literal or is too large.
 pub(super) fn parse_number(text: &str) -> Option<Immediate> {
     let after = |prefixes: [&str; 2]| prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
     if let Some(digits) = after(["0f", "0F"]) {

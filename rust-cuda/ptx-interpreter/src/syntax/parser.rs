@@ -15,9 +15,9 @@ pub(super) struct Parser<'text> {
     text: &'text str,
     tokens: Vec<Token>,
     position: usize,
-    /// Number of registers that the module may still declare by ranges.
+    /// Number of registers that the module may still declare in ranges.
     pub(super) registers_left: usize,
-    /// Number of initial values that the module may still omit before others.
+    /// Number of initial values that the module may still omit before other values.
     pub(super) omitted_values_left: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'text> Parser<'text> {
         self.text_of(self.peek())
     }
 
-    /// The kind of the token after the next.
+    /// The kind of the token after the next one.
     pub(super) fn kind_after(&self) -> TokenKind {
         self.tokens.get(self.position + 1).map_or(TokenKind::End, |token| token.kind)
     }
@@ -51,7 +51,7 @@ impl<'text> Parser<'text> {
         &self.text[token.start..token.end]
     }
 
-    /// Offset after the last byte that is consumed.
+    /// Offset after the last consumed byte.
     pub(super) fn end_of_last(&self) -> usize {
         self.position.checked_sub(1).map_or(0, |last| self.tokens[last].end)
     }
@@ -66,7 +66,7 @@ impl<'text> Parser<'text> {
         self.position
     }
 
-    /// Moves back, so that an error refers to a token that is already consumed.
+    /// Moves back to make an error refer to an already consumed token.
     pub(super) fn rewind_to(&mut self, position: usize) {
         self.position = position;
     }
@@ -85,7 +85,7 @@ impl<'text> Parser<'text> {
         token
     }
 
-    /// Consumes `{ … }`, whatever it contains. Returns whether its end was found.
+    /// Consumes `{ … }`, regardless of its contents. Returns whether its end was found.
     pub(super) fn skip_block(&mut self) -> bool {
         let mut depth = 0_usize;
         loop {
@@ -114,7 +114,7 @@ impl<'text> Parser<'text> {
         is_next
     }
 
-    /// Consumes `punctuation`; `expected` describes it together with all alternatives.
+    /// Consumes `punctuation`. `expected` describes it together with all alternatives.
     pub(super) fn expect(&mut self, punctuation: u8, expected: &str) -> Parsed<()> {
         if self.eat(punctuation) {
             return Ok(());
@@ -149,7 +149,7 @@ impl<'text> Parser<'text> {
         let is_negative = self.eat(b'-');
         let number = if self.kind() == TokenKind::Number { parse_number(self.word()) } else { None };
         let number = number.ok_or_else(|| self.error(NUMBER))?;
-        // The literals 0f… and 0d… include a sign bit: ptxas rejects a minus sign before them.
+        // The literals 0f… and 0d… include a sign bit. ptxas rejects a minus sign before them.
         let is_bits = matches!(self.word().as_bytes(), [b'0', b'f' | b'F' | b'd' | b'D', ..]);
         if is_negative && is_bits {
             return Err(self.error("an integer or a decimal number after the minus sign"));
@@ -158,7 +158,7 @@ impl<'text> Parser<'text> {
         Ok(if is_negative { negated(number) } else { number })
     }
 
-    /// An unsigned integer that fits into `T` and is at least 1.
+    /// An unsigned integer that fits in `T` and is at least 1.
     pub(super) fn positive<T: TryFrom<u64> + PartialEq + Default>(&mut self, expected: &str) -> Parsed<T> {
         let before = self.position;
         let value: T = self.unsigned(expected)?;
@@ -169,7 +169,7 @@ impl<'text> Parser<'text> {
         Ok(value)
     }
 
-    /// An unsigned integer that fits into `T`.
+    /// An unsigned integer that fits in `T`.
     pub(super) fn unsigned<T: TryFrom<u64>>(&mut self, expected: &str) -> Parsed<T> {
         let number = if self.kind() == TokenKind::Number { parse_number(self.word()) } else { None };
         let Some(Immediate::Integer(bits)) = number else { return Err(self.error(expected)) };
@@ -198,8 +198,8 @@ impl<'text> Parser<'text> {
         Ok(scalar)
     }
 
-    /// The tokens from `from` to the next as one line: without comments, and with one space wherever tokens were
-    /// separated.
+    /// The tokens from `from` to the next one, as a single line: without comments, and with one
+    /// space wherever tokens were separated.
     pub(super) fn text_since(&self, from: usize) -> String {
         let tokens = &self.tokens[from..self.position];
         let mut line = String::with_capacity(tokens.last().map_or(0, |last| last.end - tokens[0].start));
@@ -224,7 +224,8 @@ impl<'text> Parser<'text> {
         self.error_at(token, found, expected.into())
     }
 
-    /// The error for something missing after the last token: it refers to that token's line, not to the next line.
+    /// The error for something missing after the last token. It refers to that token's line, not to
+    /// the next one.
     pub(super) fn error_after_last(&self, expected: impl Into<String>) -> SyntaxError {
         let Some(last) = self.position.checked_sub(1).map(|position| self.tokens[position]) else {
             return self.error(expected);
@@ -257,8 +258,8 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// The text with escapes for control characters except tabs, and for characters that reorder or hide others: a quoted
-/// text must not control the terminal.
+/// The text with escapes for control characters except tabs, and for characters that reorder or
+/// hide others. Quoted text must not control the terminal.
 pub fn printable(text: &str) -> String {
     let mut printed = String::with_capacity(text.len());
     for character in text.chars() {

@@ -85,7 +85,7 @@ impl ScalarType {
         }
     }
 
-    /// Size of a value in memory, in bytes; 1 for a predicate, which memory cannot hold.
+    /// Size of a value in memory, in bytes. 1 for a predicate, which cannot be in memory.
     pub fn bytes(self) -> usize {
         match self {
             Self::B8 | Self::U8 | Self::S8 | Self::Pred => 1,

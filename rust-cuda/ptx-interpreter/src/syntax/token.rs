@@ -1,6 +1,7 @@
-//! The tokeniser (PTX ISA 4.1 to 4.5).
+//! The tokenizer (PTX ISA 4.1 to 4.5).
 
-/// The kind of a token. Invalid text becomes tokens too, so that the parser reports the first error in the text.
+/// The kind of a token. Invalid text also becomes tokens, so the parser reports the first error in
+/// the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// `add`, `%r1`, `$L__BB0_1` or `_`.
@@ -9,7 +10,7 @@ pub(super) enum TokenKind {
     Directive,
     /// `12`, `0x1F`, `0f3F800000`, `1.5`: text that begins like a number, valid or not.
     Number,
-    /// `"text"`, quotation marks included.
+    /// `"text"`, including the quotation marks.
     Quoted,
     /// One of `, ; : ( ) [ ] { } < > + - ! | @ =`.
     Punctuation(u8),
@@ -17,7 +18,7 @@ pub(super) enum TokenKind {
     Unknown,
     /// `/*` without `*/`.
     UnclosedComment,
-    /// `"` without a closing one on its line.
+    /// `"` without a closing quotation mark on its line.
     UnclosedQuotation,
     /// The end of the text.
     End,
@@ -125,7 +126,7 @@ fn word_end(bytes: &[u8], start: usize) -> usize {
     bytes[start..].iter().position(|&byte| !is_word_byte(byte)).map_or(bytes.len(), |length| start + length)
 }
 
-/// The end of `.name`, whose words may be joined by `::`.
+/// The end of `.name`. Its words may be joined by `::`.
 fn directive_end(bytes: &[u8], start: usize) -> usize {
     let mut end = word_end(bytes, start + 1);
     while end > start + 1
@@ -137,12 +138,13 @@ fn directive_end(bytes: &[u8], start: usize) -> usize {
     end
 }
 
-/// Whether the dot begins a number such as `.5`, and not the second part of `tex.2d`.
+/// Whether the dot begins a number such as `.5`, rather than the second part of `tex.2d`.
 fn is_fraction(bytes: &[u8], dot: usize) -> bool {
     bytes.get(dot + 1).is_some_and(u8::is_ascii_digit) && (dot == 0 || !is_word_byte(bytes[dot - 1]))
 }
 
-/// The end of text that begins like a number. It includes trailing letters, so that the number is reported as invalid.
+/// The end of text that begins like a number. Includes trailing letters, so the number is reported
+/// as invalid.
 fn number_end(bytes: &[u8], start: usize) -> usize {
     let has_radix = bytes[start] == b'0'
         && matches!(bytes.get(start + 1), Some(b'x' | b'X' | b'b' | b'B' | b'f' | b'F' | b'd' | b'D'));

@@ -68,7 +68,8 @@ pub struct Variable {
     pub space: Space,
     /// Visibility of the name.
     pub linkage: Linkage,
-    /// Alignment in bytes: that of `.align`, else the size of the type, with `.v2` and `.v4` the vector's size.
+    /// Alignment in bytes: the value of `.align`, otherwise the size of the type, or of the vector
+    /// with `.v2` and `.v4`.
     pub align: usize,
     /// The type of an element.
     pub element: ScalarType,
@@ -76,28 +77,29 @@ pub struct Variable {
     pub vector: usize,
     /// The name.
     pub name: String,
-    /// Number of elements, the product of the dimensions; 1 without dimensions, None for `[]`.
+    /// Number of elements, the product of the dimensions. 1 without dimensions, `None` for `[]`.
     pub count: Option<usize>,
     /// Whether it has dimensions.
     pub is_array: bool,
-    /// Whether host and device access it at one address (`.attribute(.managed)`).
+    /// Whether host and device access it at the same address (`.attribute(.managed)`).
     pub is_managed: bool,
     /// Whether it is a kernel's parameter that holds a pointer (`.ptr`).
     pub is_pointer: bool,
-    /// Initial values in row-major order; missing ones at the end are zero. Empty without an initialiser.
+    /// Initial values in row-major order. Missing ones at the end are zero. Empty without an
+    /// initializer.
     pub initial: Vec<Initializer>,
     /// The line of the text, from 1.
     pub line: u32,
 }
 
 impl Variable {
-    /// Size in bytes of the elements that an index counts, if it is an array. Those of vectors and of rows are scalars too, as in NVIDIA's
-    /// assembler.
+    /// Size in bytes of the elements that an index counts, if it is an array. Elements of vectors
+    /// and rows are also scalars, as in NVIDIA's assembler.
     pub(crate) fn indexed_bytes(&self) -> Option<usize> {
         self.is_array.then(|| self.element.bytes())
     }
 
-    /// Size in bytes; None if the launch decides it.
+    /// Size in bytes. `None` if the launch determines it.
     pub fn bytes(&self) -> Option<usize> {
         self.count.map(|count| count * self.vector * self.element.bytes())
     }
@@ -134,9 +136,9 @@ pub struct Function {
     pub parameters: Vec<Variable>,
     /// Performance-tuning directives.
     pub performance: Performance,
-    /// None for a declaration, and if it is not supported.
+    /// `None` for a declaration, and for an unsupported body.
     pub body: Option<Vec<Statement>>,
-    /// Why the body is not supported, if that is so.
+    /// The reason why the body is unsupported, if it is.
     pub(crate) unsupported: Option<SyntaxError>,
     /// The line of the text, from 1.
     pub line: u32,
@@ -247,7 +249,7 @@ pub struct Instruction {
     pub line: u32,
     /// The text without guard and semicolon, with white space collapsed.
     pub text: String,
-    /// Of a `trap`, the reason that the comment behind it gives.
+    /// The reason for a `trap`, from the comment after it.
     pub reason: Option<Box<TrapReason>>,
 }
 
@@ -256,7 +258,7 @@ pub struct Instruction {
 pub struct Guard {
     /// The register.
     pub register: String,
-    /// Whether the guard is `@!p`: the instruction executes where the register is false.
+    /// Whether the guard is `@!p`: the instruction executes if the register is false.
     pub negated: bool,
 }
 
@@ -267,21 +269,21 @@ pub enum Operand {
     Name(String),
     /// `!p`
     Not(String),
-    /// `p|q`, the two destinations of setp, shfl and others; `_` is a name too.
+    /// `p|q`, the two destinations of setp, shfl and others. `_` is also a name.
     Pair(String, String),
     /// A number, with its sign applied.
     Immediate(Immediate),
-    /// `NAME+8` outside of brackets, as in `mov.u64 %rd1, NAME+8`.
+    /// `NAME+8` outside brackets, as in `mov.u64 %rd1, NAME+8`.
     Offset(String, i64),
     /// `NAME[1]`, an element of an array.
     Element(Element),
     /// `[…]`
     Address(Address),
-    /// `[a, {x, y}]`, a place of a texture or surface.
+    /// `[a, {x, y}]`, a place in a texture or surface.
     Texel(Texel),
     /// `{a, b, c, d}`
     Vector(Vec<Operand>),
-    /// `(a, b)` of a call.
+    /// The `(a, b)` of a call.
     Group(Vec<Operand>),
 }
 
@@ -311,18 +313,18 @@ impl Operand {
 pub struct Element {
     /// The array.
     pub array: String,
-    /// The register; None if the index is a number.
+    /// The register. `None` if the index is a number.
     pub register: Option<String>,
     /// The number.
     pub index: i64,
 }
 
-/// A place of a texture or surface.
+/// A place in a texture or surface.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Texel {
     /// The register with the object's handle, or a variable.
     pub object: String,
-    /// The coordinates, with the layer before them: registers or numbers.
+    /// The coordinates, preceded by the layer: registers or numbers.
     pub coordinates: Vec<Operand>,
 }
 

@@ -15,7 +15,8 @@ struct Declarator {
 }
 
 impl Declarator {
-    /// The alignment of `.align`, else the natural one: a vector is aligned to its whole size (PTX ISA 5.4.5).
+    /// The alignment from `.align`, otherwise the natural one. A vector is aligned to its whole
+    /// size (PTX ISA 5.4.5).
     fn align(&self) -> usize {
         self.align.unwrap_or(self.vector * self.element.bytes())
     }
@@ -82,7 +83,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `.attribute(.managed)`, of which `.unified` with its two numbers is ignored. Returns whether it has `.managed`.
+    /// Parses `.attribute(.managed)`. Ignores `.unified` with its two numbers. Returns whether
+    /// `.managed` is present.
     fn attributes(&mut self) -> Parsed<bool> {
         let mut is_managed = false;
         if self.eat_directive(".attribute") {
@@ -138,8 +140,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Whether the parameter is a pointer: `.ptr .global .align 4`. The rest, a hint on the memory that it points to
-    /// (PTX ISA 5.1.6.2), is ignored.
+    /// Whether the parameter is a pointer: `.ptr .global .align 4`. Ignores the rest, which is a
+    /// hint about the memory that it points to (PTX ISA 5.1.6.2).
     fn pointer(&mut self) -> Parsed<bool> {
         let is_pointer = self.eat_directive(".ptr");
         if is_pointer {
@@ -226,7 +228,7 @@ impl Parser<'_> {
         vector
     }
 
-    /// `[2][3]`; None for a first dimension without a size.
+    /// Parses `[2][3]`. `None` for a first dimension without a size.
     fn dimensions(&mut self) -> Parsed<Vec<Option<usize>>> {
         let mut dimensions = Vec::new();
         while self.is_punctuation(b'[') {
@@ -241,7 +243,7 @@ impl Parser<'_> {
         Ok(dimensions)
     }
 
-    /// The number of elements; None if the first dimension has no size.
+    /// The number of elements. `None` if the first dimension has no size.
     fn count(&self, declarator: &Declarator, dimensions: &[Option<usize>]) -> Parsed<Option<usize>> {
         let sized = dimensions.iter().flatten();
         let element_bytes = declarator.vector * declarator.element.bytes();

@@ -1,4 +1,4 @@
-//! Decoding of addresses, and of the names of state spaces and scopes.
+//! Decodes addresses, and the names of state spaces and scopes.
 
 use crate::memory::races::Scope;
 use crate::program::error::Problem;
@@ -9,10 +9,10 @@ use crate::syntax::{self, AddressBase, Operand, Space};
 
 /// Shared memory of any block of the cluster.
 pub(super) const CLUSTER: &str = "shared::cluster";
-/// Names of scopes, the narrowest first.
+/// Names of scopes, narrowest first.
 pub(super) const SCOPES: [&str; 4] = ["cta", "cluster", "gpu", "sys"];
 
-/// The scope of this name, of [`SCOPES`] or of `membar`'s.
+/// The scope with this name, from [`SCOPES`] or from `membar`.
 pub(super) fn scope_named(name: &str) -> Scope {
     match name {
         "cta" => Scope::Block,
@@ -33,7 +33,8 @@ pub(super) fn space_named(name: &str) -> Option<Space> {
     })
 }
 
-/// `[register + offset]` or `[variable + offset]`, and the state space if it names a variable.
+/// Decodes `[register + offset]` or `[variable + offset]`. Also returns the state space if it names
+/// a variable.
 pub(super) fn address(
     symbols: &mut Symbols<'_>,
     operand: &Operand,
@@ -61,7 +62,8 @@ pub(super) fn address(
     }
 }
 
-/// As [`resolved`], of an access that may name an array's element instead: `ld` or `st`, as in NVIDIA's assembler.
+/// Like [`resolved`], for an access that may also name an array element: `ld` or `st`, as in
+/// NVIDIA's assembler.
 pub(super) fn accessed(
     symbols: &mut Symbols<'_>,
     operand: &Operand,
@@ -77,7 +79,8 @@ pub(super) fn accessed(
     }
 }
 
-/// The effective address, and the state space, which the variable decides if the address names one.
+/// The effective address and its state space. If the address names a variable, the variable
+/// determines the space.
 pub(super) fn resolved(
     symbols: &mut Symbols<'_>,
     operand: &Operand,
@@ -88,7 +91,7 @@ pub(super) fn resolved(
     in_space(address, number, space, variable)
 }
 
-/// As [`resolved`], without the state space.
+/// Like [`resolved`], without the state space.
 pub(super) fn address_in(
     symbols: &mut Symbols<'_>,
     operand: &Operand,
@@ -98,7 +101,7 @@ pub(super) fn address_in(
     Ok(resolved(symbols, operand, number, space)?.0)
 }
 
-/// An address in the state space of the access, if the variable that it names fits.
+/// An address in the state space of the access, if the named variable matches it.
 fn in_space(
     address: EffectiveAddress,
     number: usize,
@@ -106,7 +109,7 @@ fn in_space(
     variable: Option<Space>,
 ) -> Result<(EffectiveAddress, AccessSpace), Problem> {
     match (space, variable) {
-        // Parameters of calls are in local memory.
+        // Call parameters are in local memory.
         (AccessSpace::Space(Space::Param), Some(Space::Local)) => Ok((address, AccessSpace::Space(Space::Local))),
         (AccessSpace::Space(space), Some(variable)) if space != variable => {
             Err(Problem::Operand { number, expected: "a variable of this state space" })

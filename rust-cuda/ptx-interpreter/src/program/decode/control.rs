@@ -45,7 +45,7 @@ pub(super) fn decode(
             if opcode == "exit" { Action::Exit } else { Action::Trap(None) }
         }
         "griddepcontrol" => {
-            // A launch begins when the one before has ended.
+            // A launch begins only after the previous one has ended.
             modifiers.expect_any(&["wait", "launch_dependents"], "`.wait` or `.launch_dependents`")?;
             count::<0>(operands, "0")?;
             Action::Nothing
@@ -64,7 +64,7 @@ pub(super) fn decode(
             Action::Nothing
         }
         _ => {
-            // nanosleep has no effect: time is not modelled.
+            // nanosleep has no effect: time is not modeled.
             let scalar_type = modifiers.expect_type()?;
             let [duration] = count(operands, "1")?;
             source(symbols, duration, 1, scalar_type, Widths::Exact)?;
@@ -75,7 +75,7 @@ pub(super) fn decode(
     Ok((action, Class::Control))
 }
 
-/// A `trap`. A reason that names no register of the function is none.
+/// Decodes a `trap`. Ignores a reason that names a register unknown to the function.
 pub(super) fn trap(
     symbols: &mut Symbols<'_>,
     reason: Option<&TrapReason>,
@@ -130,9 +130,9 @@ fn branch_table(symbols: &Symbols<'_>, operand: &Operand) -> Result<Vec<usize>, 
     }
 }
 
-/// What a call calls, and the names of its return and parameter variables.
+/// The callee of a call, and the names of its return and parameter variables.
 pub(in crate::program) struct Call<'a> {
-    /// A function, or the register with a function's address.
+    /// A function, or a register that holds a function's address.
     pub(in crate::program) function: &'a str,
     /// For a call through a pointer, the name of its `.calltargets` or `.callprototype`.
     pub(in crate::program) targets: Option<&'a str>,
@@ -165,7 +165,7 @@ pub(in crate::program) fn call(instruction: &Instruction) -> Result<Call<'_>, Pr
     Ok(Call { function, targets, returns, parameters })
 }
 
-/// The register with the address of the function that a call through a pointer calls.
+/// The register with the address of the function for a call through a pointer.
 pub(in crate::program) fn address_of_function(
     symbols: &mut Symbols<'_>,
     pointer: &Operand,

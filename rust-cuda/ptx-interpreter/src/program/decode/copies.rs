@@ -1,4 +1,4 @@
-//! Decoding of asynchronous copies and stores, apart from those of tensors.
+//! Decodes asynchronous copies and stores, except tensor copies.
 
 use super::addresses::{CLUSTER, address_in};
 use super::mbarrier;
@@ -19,7 +19,8 @@ pub(super) fn groups(operands: &[Operand]) -> Result<u32, Problem> {
     .ok_or(Problem::Operand { number: 1, expected: "a number of groups" })
 }
 
-/// `cp.async.ca.shared.global`, the commit and the wait of its groups, its arrival at an mbarrier, and `cp.async.bulk`.
+/// Decodes `cp.async.ca.shared.global`, the commit and wait of its groups, its arrival at an
+/// mbarrier, and `cp.async.bulk`.
 pub(super) fn copy_async(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
@@ -73,7 +74,7 @@ pub(super) fn copy_async(
     Ok(Action::CopyAsync(CopyAsync { to, from, bytes, read, ignore }))
 }
 
-/// `cp.async.bulk` and the commit and the wait of its groups, after `.bulk`.
+/// Decodes `cp.async.bulk` and the commit and wait of its groups, after `.bulk`.
 fn bulk(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,

@@ -1,5 +1,5 @@
-//! Decoding of texture and surface instructions in the unified mode, in which a register has the object's handle (PTX ISA, Texture
-//! Instructions and Surface Instructions).
+//! Decodes texture and surface instructions in the unified mode, where a register holds the
+//! object's handle (PTX ISA, Texture Instructions and Surface Instructions).
 
 use super::operands::{Widths, count, destination, extension, parts, source};
 use crate::memory::{Geometry, OutsidePolicy};
@@ -34,7 +34,8 @@ fn geometry(modifiers: &mut ModifierCursor<'_>) -> Result<Geometry, Problem> {
     Geometry::from_name(name).ok_or(Problem::Unsupported("a texture with several samples"))
 }
 
-/// `[a, {layer, x, y}]`, with coordinates of a type. Vectors have 1, 2 or 4 components: of three, another one follows.
+/// Decodes `[a, {layer, x, y}]`, with coordinates of the given type. Vectors have 1, 2 or 4
+/// components; three are padded with a fourth.
 fn place(
     symbols: &mut Symbols<'_>,
     operand: &Operand,
@@ -110,7 +111,7 @@ fn wrong_count(expected: &'static str, operands: &[Operand]) -> Problem {
     Problem::OperandCount { expected, found: operands.len() }
 }
 
-/// The type of the results, registers of 32 bits.
+/// Decodes the type of the results, which are 32-bit registers.
 fn result_type(modifiers: &mut ModifierCursor<'_>) -> Result<(), Problem> {
     modifiers.expect_any(&["u32", "s32", "f32"], "the results' type: `.u32`, `.s32` or `.f32`").map(|_| ())
 }
@@ -124,7 +125,7 @@ fn four(symbols: &Symbols<'_>, operand: &Operand) -> Result<[Option<Register>; 4
     Ok(registers)
 }
 
-/// A destination register; None for `_`.
+/// A destination register. `None` for `_`.
 fn optional(symbols: &Symbols<'_>, part: &Operand, bits: usize, widths: Widths) -> Result<Option<Register>, Problem> {
     match part {
         Operand::Name(name) if name == "_" => Ok(None),
@@ -173,7 +174,7 @@ fn surface(modifiers: &mut ModifierCursor<'_>) -> Result<SurfaceModifiers, Probl
     if geometry.is_cube() {
         return Err(Problem::Unsupported("a surface of cubes but by their layers"));
     }
-    // Cache operators have no effect: caches are not modelled.
+    // Cache operators have no effect: caches are not modeled.
     modifiers.take_any(&["ca", "cg", "cs", "cv", "wb", "wt"]);
     let vector = match modifiers.take_any(&["v2", "v4"]) {
         Some("v2") => 2,

@@ -1,4 +1,4 @@
-//! Decoding of warp-level matrix products: `mma` and `ldmatrix`.
+//! Decodes warp-level matrix products: `mma` and `ldmatrix`.
 
 use super::addresses::address;
 use super::operands::{Widths, destination, source};
@@ -83,7 +83,7 @@ fn product(
     }))
 }
 
-/// The product of a shape, of bytes with sums of 32 bits, or of f64, from the types of the factors on.
+/// A product of integers (bytes with 32-bit sums) or of f64, starting at the factors' types.
 fn whole_product(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
@@ -179,7 +179,7 @@ fn parts(operand: &Operand, number: usize, count: usize) -> Result<&[Operand], P
     }
 }
 
-/// The registers of a fragment that is written, of this width.
+/// The registers of a destination fragment with this width.
 pub(super) fn written_as(
     symbols: &Symbols<'_>,
     operand: &Operand,
@@ -191,7 +191,7 @@ pub(super) fn written_as(
     parts.map(|part| destination(symbols, part, number, bits, Widths::Exact)).collect()
 }
 
-/// The registers of a fragment that is read, of this width.
+/// The registers of a source fragment with this width.
 pub(super) fn read_as(
     symbols: &mut Symbols<'_>,
     operand: &Operand,

@@ -1,4 +1,4 @@
-//! Decoding of mbarriers.
+//! Decodes mbarrier instructions.
 
 use super::addresses::{CLUSTER, SCOPES, address_in};
 use super::operands::{Widths, count, destination, predicate, source};
@@ -46,7 +46,7 @@ pub(super) fn decode(
             (address, MbarrierOperation::Arrive(Arrival { drops, ..arrival }))
         }
         _ => {
-            // How long `try_wait` may suspend the thread is a hint.
+            // The maximum suspension time of `try_wait` is only a hint.
             let operands = if name == "try_wait" && operands.len() == 4 { &operands[..3] } else { operands };
             let [complete, address, phase] = count(operands, "3")?;
             let complete = predicate(symbols, complete, 1)?;
@@ -61,15 +61,15 @@ pub(super) fn decode(
     Ok((Action::Mbarrier(Mbarrier { space, address, operation }), Class::Barrier))
 }
 
-/// What the last operand of an arrival counts.
+/// The quantity given by the last operand of an arrival.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Amount {
     Arrivals,
-    /// Bytes that the phase expects, behind `.expect_tx`.
+    /// Bytes that the phase expects, after `.expect_tx`.
     Bytes,
 }
 
-/// The state space of an operation on an mbarrier, behind its semantics and scope.
+/// The state space of an mbarrier operation, after its semantics and scope.
 fn state_space(name: &str, modifiers: &mut ModifierCursor<'_>) -> Result<AccessSpace, Problem> {
     let semantics: &[&str] = match name {
         "init" | "inval" => &[],

@@ -1,4 +1,4 @@
-//! Decoding of loads, stores, atomic operations and fences.
+//! Decodes loads, stores, atomic operations and fences.
 
 use super::addresses::{CLUSTER, SCOPES, accessed, address, resolved, scope_named, space_named};
 use super::copies;
@@ -39,7 +39,8 @@ pub(super) fn decode(
             }
             count::<0>(operands, "0")?;
             if opcode == "fence" && modifiers.take("mbarrier_init") {
-                // Makes mbarriers visible behind a relaxed barrier of the cluster; those here order all accesses.
+                // Makes mbarriers visible after a relaxed barrier of the cluster. Here, these
+                // barriers order all accesses.
                 modifiers.expect_any(&["release"], "`.release`")?;
                 modifiers.expect_any(&["cluster"], "`.cluster`")?;
                 modifiers.end()?;
@@ -59,9 +60,9 @@ pub(super) fn decode(
     }
 }
 
-/// `fence.proxy`: orders a thread's accesses through different proxies. It has no effect here: every access is of the
-/// generic proxy, and it does not order threads (PTX ISA, Memory Consistency Model: only `fence.sem.scope`
-/// synchronises).
+/// Decodes `fence.proxy`, which orders a thread's accesses through different proxies. It has no
+/// effect here: every access uses the generic proxy, and the fence does not order threads (PTX ISA,
+/// Memory Consistency Model: only `fence.sem.scope` synchronizes).
 fn proxy_fence(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
@@ -125,7 +126,7 @@ fn access(modifiers: &mut ModifierCursor<'_>, loads: bool) -> Result<AccessModif
         Some(CLUSTER) => AccessSpace::Cluster,
         space => space.and_then(space_named).map_or(AccessSpace::Generic, AccessSpace::Space),
     };
-    // Cache operators and eviction priorities have no effect: caches are not modelled.
+    // Cache operators and eviction priorities have no effect: caches are not modeled.
     while modifiers.take_beginning(&["L1::", "L2::"]).is_some()
         || modifiers.take_any(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"]).is_some()
     {}

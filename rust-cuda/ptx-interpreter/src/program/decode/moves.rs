@@ -1,4 +1,4 @@
-//! Decoding of moves: `mov`, `cvta`, `isspacep` and `selp`.
+//! Decodes moves: `mov`, `cvta`, `isspacep` and `selp`.
 
 use super::addresses::space_named;
 use super::operands::{Widths, check_width, clock, count, destination, negatable_predicate, predicate, source};
@@ -10,7 +10,7 @@ use crate::program::symbols::Symbols;
 use crate::semantics::{self, Class, Compute};
 use crate::syntax::{Element, Operand, ScalarType, Space};
 
-/// `mov`, `cvta`, `isspacep` and `selp`.
+/// Decodes `mov`, `cvta`, `isspacep` and `selp`.
 pub(super) fn decode(
     symbols: &mut Symbols<'_>,
     opcode: &str,
@@ -37,7 +37,8 @@ pub(super) fn decode(
     }
 }
 
-/// `cvta{.to}.space.u64 d, a`: adds or subtracts where the generic addresses of the state space begin.
+/// Decodes `cvta{.to}.space.u64 d, a`: adds or subtracts the base of the state space's generic
+/// addresses.
 fn convert_address(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
@@ -164,7 +165,8 @@ fn mov(symbols: &mut Symbols<'_>, scalar_type: ScalarType, [to, from]: &[Operand
     Ok(Action::Move { destination, source })
 }
 
-/// A register with an address within a state space: a variable's, that of an array's element, or what the source operand is.
+/// A register with an address within a state space: the address of a variable or an array element,
+/// or the source operand itself.
 fn source_address(
     symbols: &mut Symbols<'_>,
     operand: &Operand,
@@ -187,7 +189,7 @@ fn variable(symbols: &mut Symbols<'_>, name: &str, offset: i64, space: Option<Sp
     symbols.address_in_register(address, offset)
 }
 
-/// A register with the address of an array's element within its state space, which is returned too.
+/// A register with the address of an array element within its state space, and that space.
 fn element_address(
     symbols: &mut Symbols<'_>,
     element: &Element,
@@ -200,13 +202,13 @@ fn element_address(
     Ok((symbols.effective_in_register(address)?, found))
 }
 
-/// The bits that an address of this state space needs.
+/// Minimum number of bits of an address in this state space.
 fn min_address_bits(space: Space) -> usize {
     if space == Space::Global { 64 } else { 32 }
 }
 
-/// As `variable`, for a destination of `bits` bits. Addresses of global memory need 64, those of other spaces fit in
-/// 32.
+/// Like `variable`, for a destination of `bits` bits. Addresses of global memory need 64 bits;
+/// addresses of other spaces fit in 32.
 fn short_address(symbols: &mut Symbols<'_>, name: &str, offset: i64, bits: usize) -> Result<Register, Problem> {
     let min_bits = symbols.variable_address(name)?.map_or(32, |(space, _)| min_address_bits(space));
     check_width(name, bits, min_bits, Widths::OrWider)?;

@@ -1,4 +1,4 @@
-//! Decoding of operands.
+//! Decodes operands.
 
 use crate::program::error::Problem;
 use crate::program::immediate::immediate_bits;
@@ -14,7 +14,7 @@ pub(in crate::program) fn guard(symbols: &Symbols<'_>, guard: &Guard) -> Result<
     Ok((named_predicate(symbols, &guard.register, 0)?, guard.negated))
 }
 
-/// An operand that is a predicate register.
+/// Decodes an operand that must be a predicate register.
 pub(super) fn predicate(symbols: &Symbols<'_>, operand: &Operand, number: usize) -> Result<Predicate, Problem> {
     match operand {
         Operand::Name(name) => named_predicate(symbols, name, number),
@@ -43,10 +43,10 @@ pub(super) fn named_predicate(symbols: &Symbols<'_>, name: &str, number: usize) 
     }
 }
 
-/// The special register that is a predicate, which only `mov` reads here.
+/// The special register that is a predicate. Only `mov` reads it here.
 pub(super) const EXPLICIT_CLUSTER: &str = "%is_explicit_cluster";
 
-/// One or two destination predicates, `p` or `p|q`; None for `_`.
+/// One or two destination predicates, `p` or `p|q`. `None` for `_`.
 pub(super) fn predicate_pair(
     symbols: &Symbols<'_>,
     operand: &Operand,
@@ -110,14 +110,14 @@ pub(super) fn source(
 }
 
 pub(super) fn check_width(name: &str, found: usize, expected: usize, widths: Widths) -> Result<(), Problem> {
-    // An 8-bit value is in a register of 16 bits or more, the smallest registers of PTX.
+    // An 8-bit value is held in a register of at least 16 bits, the smallest registers of PTX.
     match found == expected || (widths == Widths::OrWider && found > expected) {
         true => Ok(()),
         false => Err(Problem::Width { register: name.to_owned(), found, expected }),
     }
 }
 
-/// The register with the value of a special register.
+/// The register that holds the value of a special register.
 fn special_register(symbols: &mut Symbols<'_>, name: &str, bits: usize, widths: Widths) -> Result<Register, Problem> {
     if let Some(clock) = clock(name) {
         check_width(name, clock.bits, bits, widths)?;
@@ -137,7 +137,8 @@ fn special_register(symbols: &mut Symbols<'_>, name: &str, bits: usize, widths: 
     }
 }
 
-/// The counter that a special register reads. All count the instructions that the block has issued: time is not modelled.
+/// The counter that a special register reads. All of them count the instructions issued by the
+/// block: time is not modeled.
 pub(super) fn clock(name: &str) -> Option<Clock> {
     Some(match name {
         "%clock" | "%globaltimer_lo" => Clock { bits: 32, shift: 0 },
@@ -147,7 +148,7 @@ pub(super) fn clock(name: &str) -> Option<Clock> {
     })
 }
 
-/// Rejects special registers, which only `mov` and `cvt` accept, as in NVIDIA's assembler.
+/// Rejects special registers. Like NVIDIA's assembler, only `mov` and `cvt` accept them.
 pub(super) fn check_no_special(symbols: &Symbols<'_>, operands: &[Operand]) -> Result<(), Problem> {
     let is_special = |operand: &Operand| match operand {
         Operand::Name(name) => {
@@ -164,11 +165,11 @@ pub(super) fn check_no_special(symbols: &Symbols<'_>, operands: &[Operand]) -> R
     }
 }
 
-/// How special registers begin whose other names are none of the ISA's.
+/// Prefixes reserved for special registers. Other names with these prefixes are not in the ISA.
 const SPECIAL: [&str; 8] =
     ["%clock", "%globaltimer", "%reserved_smem", "%pm", "%envreg", "%cluster", "%nclusterid", "%is_explicit_cluster"];
 
-/// The special register of this name, and its width in bits; `%gridid` has 32 too.
+/// The special register with this name, and its width in bits. `%gridid` also has 32.
 pub(super) fn special(name: &str) -> Option<(Special, usize)> {
     const LANE_MASKS: [(&str, LaneComparison); 5] = [
         ("%lanemask_eq", LaneComparison::Equal),
@@ -185,7 +186,7 @@ pub(super) fn special(name: &str) -> Option<(Special, usize)> {
         None => None,
         Some(axis) => Some(["x", "y", "z", "w"].iter().position(|name| *name == axis)?),
     };
-    // The counters of performance monitors count nothing.
+    // The performance monitor counters always read 0.
     let is_numbered = |name: &str, count: u32| numbered(register, name).is_some_and(|number| number < count);
     if dimension.is_none()
         && let Some(name) = register.strip_suffix("_64")
@@ -209,7 +210,8 @@ pub(super) fn special(name: &str) -> Option<(Special, usize)> {
         ("%cluster_ctarank", None) => Special::ClusterRank,
         ("%cluster_nctarank", None) => Special::ClusterSize,
         ("%dynamic_smem_size", None) => Special::DynamicSharedBytes,
-        // The driver sets them to the address at which CUDA's cooperative groups find the grid barrier.
+        // The driver sets these to the address where CUDA's cooperative groups find the grid
+        // barrier.
         ("%envreg1", None) => Special::GridWorkspace { upper: true },
         ("%envreg2", None) => Special::GridWorkspace { upper: false },
         ("%clusterid", Some(axis)) => Special::ClusterIndex(axis),
@@ -223,7 +225,7 @@ pub(super) fn special(name: &str) -> Option<(Special, usize)> {
         ("%aggr_smem_size", None) => Special::SharedBytes { with_reserved: true },
         ("%reserved_smem_offset_begin" | "%reserved_smem_offset_0" | "%reserved_smem_offset_1", None) => Special::Zero,
         ("%reserved_smem_offset_end" | "%reserved_smem_offset_cap", None) => Special::ReservedSharedBytes,
-        // No launch here is of a graph that the device started.
+        // No launch here belongs to a graph started by the device.
         ("%current_graph_exec", None) => return Some((Special::Zero, 64)),
         (_, None) if is_numbered("%pm", 8) || is_numbered("%envreg", 32) => Special::Zero,
         _ => return None,
@@ -231,7 +233,7 @@ pub(super) fn special(name: &str) -> Option<(Special, usize)> {
     Some((special, 32))
 }
 
-/// The number behind a name, such as 3 in `%pm3`.
+/// The number after a name, such as 3 in `%pm3`.
 fn numbered(register: &str, name: &str) -> Option<u32> {
     let digits = register.strip_prefix(name)?;
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
@@ -258,13 +260,13 @@ pub(super) enum Widths {
     OrWider,
 }
 
-/// How a value of the type is extended to the register's width.
+/// How to extend a value of the type to the register's width.
 pub(super) fn extension(symbols: &Symbols<'_>, scalar_type: ScalarType, register: Register) -> Extend {
     let (from, to) = (scalar_type.bytes() as u32 * 8, symbols.register_bits(register) as u32);
     if scalar_type.is_signed() && from < to { Extend::Sign { from, to } } else { Extend::Zero }
 }
 
-/// The operands in braces, as many as the vector has, or one without braces.
+/// The operands in braces, which must match the vector's length, or a single one without braces.
 pub(super) fn parts(operand: &Operand, vector: usize) -> Result<&[Operand], Problem> {
     let expected = "a vector with the number of registers of the modifier";
     match (operand, vector) {

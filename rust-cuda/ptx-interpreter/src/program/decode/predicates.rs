@@ -1,4 +1,4 @@
-//! Decoding of comparisons and of logic on predicates.
+//! Decodes comparisons and logic on predicates.
 
 use super::operands::{EXPLICIT_CLUSTER, Widths, count, negatable_predicate, predicate, predicate_pair, source};
 use crate::program::error::Problem;
@@ -99,7 +99,7 @@ pub(super) fn mov(symbols: &mut Symbols<'_>, to: &Operand, from: &Operand) -> Re
     Ok(Action::Logic { logic: Logic::First, destination: predicate(symbols, to, 1)?, sources: [source, source] })
 }
 
-/// A predicate register, or an integer, where zero is false.
+/// A predicate register, or an integer with zero meaning false.
 pub(super) fn predicate_source(
     symbols: &mut Symbols<'_>,
     operand: &Operand,

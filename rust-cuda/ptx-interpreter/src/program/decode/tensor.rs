@@ -1,4 +1,4 @@
-//! Decoding of the asynchronous copies of tensors.
+//! Decodes asynchronous tensor copies.
 
 use super::addresses::{CLUSTER, address_in};
 use super::operands::{Widths, source};
@@ -8,7 +8,8 @@ use crate::program::modifiers::ModifierCursor;
 use crate::program::symbols::Symbols;
 use crate::syntax::{Operand, ScalarType, Space, Texel};
 
-/// `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and `cp.async.bulk.prefetch.tensor`.
+/// Decodes `cp.async.bulk.tensor`, `cp.reduce.async.bulk.tensor` and
+/// `cp.async.bulk.prefetch.tensor`.
 pub(super) fn decode(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
@@ -97,7 +98,7 @@ fn rank(modifiers: &mut ModifierCursor<'_>) -> Result<usize, Problem> {
     Ok(NAMES.iter().position(|other| *other == name).map_or(0, |index| index + 1))
 }
 
-/// `.tile`, which may be left out.
+/// Decodes the optional `.tile`.
 fn mode(modifiers: &mut ModifierCursor<'_>) -> Result<(), Problem> {
     modifiers.take("tile");
     match modifiers.take_beginning(&["im2col", "tile::"]) {
@@ -113,7 +114,7 @@ fn reduction(modifiers: &mut ModifierCursor<'_>) -> Result<TensorReduction, Prob
     found.ok_or(Problem::Missing("the operation"))
 }
 
-/// `[map, {x, y}]`: the register with the generic address of the map, and the coordinates.
+/// Decodes `[map, {x, y}]`: the register with the generic address of the map, and the coordinates.
 fn place(
     symbols: &mut Symbols<'_>,
     operand: &Operand,

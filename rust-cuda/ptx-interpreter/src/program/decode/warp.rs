@@ -1,4 +1,4 @@
-//! Decoding of barriers and of warp-level operations.
+//! Decodes barriers and warp-level operations.
 
 use super::operands::{Widths, count, destination, named_predicate, negatable_predicate, predicate, source};
 use super::predicates::predicate_source;
@@ -203,7 +203,7 @@ fn vote(
     Ok(Action::Vote(Vote { mode, source, negated, members }))
 }
 
-/// `match.{any, all}.sync.type d{|p}, a, membermask`, where `.sync` comes second.
+/// Decodes `match.{any, all}.sync.type d{|p}, a, membermask`. Here, `.sync` comes second.
 fn match_lanes(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,

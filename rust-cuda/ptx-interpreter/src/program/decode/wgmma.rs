@@ -1,4 +1,4 @@
-//! Decoding of the matrix products of a warpgroup (`wgmma`).
+//! Decodes the matrix products of a warpgroup (`wgmma`).
 
 use super::copies::groups;
 use super::matrix::{read_as, synchronous, written_as};
@@ -11,7 +11,7 @@ use crate::program::symbols::Symbols;
 use crate::semantics::Class;
 use crate::syntax::{Immediate, Operand, ScalarType};
 
-/// Bytes of a row of A, and of a column of B.
+/// Size in bytes of a row of A and of a column of B.
 const DEPTH_BYTES: usize = 32;
 
 /// `wgmma.mma_async`, `.fence`, `.commit_group` and `.wait_group`.
@@ -34,7 +34,7 @@ pub(super) fn decode(
         return Ok((Action::Wgmma(Wgmma::Wait { groups: groups(operands)? }), Class::Barrier));
     }
     count::<0>(operands, "0")?;
-    // Registers are written in order here.
+    // Here, registers are written in order anyway.
     let action = if name == "fence" { Action::Nothing } else { Action::Wgmma(Wgmma::Commit) };
     Ok((action, Class::Barrier))
 }
@@ -72,7 +72,7 @@ fn product(
         return Err(Problem::OperandCount { expected: "at least 4", found: operands.len() });
     };
     let is_vector = matches!(a, Operand::Vector(_));
-    // Elements of 16 bits alone can be transposed, and not in registers.
+    // Only 16-bit elements can be transposed, and not in registers.
     let transpositions = if elements[0].bytes() == 2 { 2 - usize::from(is_vector) } else { 0 };
     let scales = if is_whole { 0 } else { 2 };
     if rest.len() != scales + transpositions {

@@ -1,4 +1,4 @@
-//! Decoding of `wmma`.
+//! Decodes `wmma`.
 
 use super::addresses::{resolved, space_named};
 use super::matrix::{read_as, synchronous, written_as};
@@ -27,7 +27,7 @@ pub(super) fn decode(
     Ok((Action::Wmma(wmma), Class::Matrix))
 }
 
-/// Rows of A, columns of B, and the depth.
+/// Number of rows of A, number of columns of B, and depth.
 type Shape = [usize; 3];
 
 fn shape(modifiers: &mut ModifierCursor<'_>) -> Result<Shape, Problem> {
@@ -42,7 +42,7 @@ fn shape(modifiers: &mut ModifierCursor<'_>) -> Result<Shape, Problem> {
     SHAPES.iter().find(|(of, _)| *of == name).map(|(_, shape)| *shape).ok_or(Problem::Missing("the shape"))
 }
 
-/// `.row` or `.col`: whether the elements of a column are adjacent.
+/// Decodes `.row` or `.col`: whether the elements of a column are adjacent.
 fn by_columns(modifiers: &mut ModifierCursor<'_>) -> Result<bool, Problem> {
     Ok(modifiers.expect_any(&["row", "col"], "`.row` or `.col`")? == "col")
 }
@@ -86,15 +86,15 @@ fn product(
     operands: &[Operand],
 ) -> Result<WmmaProduct, Problem> {
     synchronous(modifiers)?;
-    // The layouts of A and B are those that they were loaded with.
+    // A and B keep the layouts that they were loaded with.
     for _ in ["a", "b"] {
         by_columns(modifiers)?;
     }
     let shape = shape(modifiers)?;
-    // Of f64, to the nearest even: before the types, or behind them.
+    // f64 rounds to nearest even. The modifier comes before or after the types.
     let is_rounded = modifiers.take("rn");
     let (d_type, second) = (modifiers.expect_type()?, modifiers.expect_type()?);
-    // Products of f16 name the types of D and C alone.
+    // Products of f16 name only the types of D and C.
     let [a_type, b_type, c_type] = match modifiers.expect_type() {
         Ok(b_type) => [second, b_type, modifiers.expect_type()?],
         Err(_) => [ScalarType::F16, ScalarType::F16, second],
@@ -105,7 +105,7 @@ fn product(
     }
     modifiers.end()?;
     let is_integer = matches!(a_type, ScalarType::S8 | ScalarType::U8);
-    // The types of the sums that there are.
+    // The possible types of the sums.
     let sums: &[ScalarType] = match a_type {
         ScalarType::F16 => &[ScalarType::F16, ScalarType::F32],
         ScalarType::Bf16 | ScalarType::Tf32 => &[ScalarType::F32],
@@ -128,7 +128,7 @@ fn product(
     Ok(WmmaProduct { d, a, b, c: factor("c", c_type, c, 4)?, saturates })
 }
 
-/// What a fragment holds.
+/// The contents of a fragment.
 struct Kind {
     element: FragmentElement,
     rows: usize,
@@ -157,12 +157,12 @@ impl Kind {
             (ScalarType::F64, _, 4) => F64,
             _ => return Err(Problem::Unsupported("a matrix of this type and shape")),
         };
-        // Of f16, A and B have 16 elements per lane in every shape.
+        // For f16, A and B have 16 elements per lane in every shape.
         let per_lane = if element == F16 && !is_sum { 16 } else { rows * columns / 32 };
         Ok(Self { element, rows, columns, registers: per_lane / element.per_register() })
     }
 
-    /// Width of its registers.
+    /// Width of the fragment's registers.
     fn bits(&self) -> usize {
         if self.element == FragmentElement::F64 { 64 } else { 32 }
     }

@@ -1,5 +1,5 @@
-//! Loops of `setp`: equal and less for integers, and equal, less, less or equal and unordered for floats. The other
-//! comparisons are these, with the operands swapped or the result negated.
+//! Loops of `setp`: equal and less for integers, and equal, less, less or equal and unordered for
+//! floats. The other comparisons use these with swapped operands or a negated result.
 
 use super::element::Element;
 use super::lane_loop::{Compiled, PredicateLoop};

@@ -7,7 +7,7 @@ use crate::semantics::table::Table;
 
 /// Adds the loops to the table.
 pub(super) fn loops(table: &mut Table) {
-    // To a type that is no wider, and from an unsigned type, the low bits are the result.
+    // For a type that is no wider, and from an unsigned type, the result is the low bits.
     keeping_bits(table, 8, each_lane!(|a: u8| a));
     keeping_bits(table, 16, each_lane!(|a: u16| a));
     keeping_bits(table, 32, each_lane!(|a: u32| a));
@@ -28,7 +28,7 @@ pub(super) fn loops(table: &mut Table) {
     table.compile("cvt.rn.f64.u64", each_lane!(|a: u64| a as f64));
     table.compile("cvt.rn.f64.s32", each_lane!(|a: i32| f64::from(a)));
     table.compile("cvt.rn.f64.s64", each_lane!(|a: i64| a as f64));
-    // Rust's conversion truncates and saturates, and NaN becomes 0.
+    // Rust's conversion truncates and saturates, and converts NaN to 0.
     table.compile("cvt.rzi.s32.f32 cvt.rzi.sat.s32.f32", each_lane!(|a: f32| a as i32));
     table.compile("cvt.rzi.u32.f32 cvt.rzi.sat.u32.f32", each_lane!(|a: f32| a as u32));
 
@@ -40,7 +40,7 @@ pub(super) fn loops(table: &mut Table) {
     table.compile("cvt.rn.bf16.f32", each_lane!(|a: f32| Format::BF16.encode(a.into())));
 }
 
-/// Adds a loop for the conversions between integers whose result is the low bits.
+/// Adds a loop for integer conversions that just keep the low bits.
 fn keeping_bits(table: &mut Table, bits: u32, compiled: super::lane_loop::Compiled) {
     for to in [8, 16, 32, 64] {
         for from in [8, 16, 32, 64] {

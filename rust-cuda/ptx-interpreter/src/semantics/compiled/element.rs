@@ -1,6 +1,6 @@
 //! Types of the elements of a register.
 
-/// A type in which a loop computes.
+/// A type that a loop computes with.
 pub(super) trait Element: Copy {
     /// The value in a register, ignoring the bits above it.
     fn read(bits: u64) -> Self;

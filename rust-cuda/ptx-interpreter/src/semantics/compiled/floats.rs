@@ -50,7 +50,7 @@ fn approximations<const FTZ: bool>(table: &mut Table, ftz: &str) {
     table.compile(format!("div.full{ftz}.f32"), each_lane!(|a: f32, b: f32| quotient::<f32, FTZ>(a, b)));
 }
 
-/// A format in which the host computes.
+/// A format that the host can compute with.
 pub(super) trait Native:
     Element
     + PartialOrd
@@ -66,9 +66,9 @@ pub(super) trait Native:
     fn magnitude(self) -> Self;
     fn is_negative(self) -> bool;
     fn is_nan(self) -> bool;
-    /// The canonical NaN for every NaN; other values unchanged.
+    /// Replaces every NaN with the canonical one. Other values are unchanged.
     fn canonical(self) -> Self;
-    /// Zero of the same sign for a subnormal number; other values unchanged.
+    /// Replaces a subnormal number with zero of the same sign. Other values are unchanged.
     fn flushed(self) -> Self;
 }
 
@@ -104,7 +104,8 @@ macro_rules! natives {
 
             #[inline(always)]
             fn canonical(self) -> Self {
-                // On the bits: the compiler need not distinguish NaNs, so it may drop a choice between two of them.
+                // Works on the bits: the compiler does not distinguish NaNs and may drop a choice
+                // between two of them.
                 let bits = self.to_bits();
                 let is_nan = bits << 1 > $type::INFINITY.to_bits() << 1;
                 $type::from_bits(if is_nan { $nan } else { bits })
@@ -138,14 +139,14 @@ fn quotient<T: Native, const FTZ: bool>(a: T, b: T) -> T {
     result::<T, FTZ>(operand::<T, FTZ>(a) / operand::<T, FTZ>(b))
 }
 
-/// The lesser operand, where −0 is less than +0. If one is NaN, the other one.
+/// The lesser operand, with −0 less than +0. If one is NaN, the other one.
 #[inline(always)]
 fn minimum<T: Native>(a: T, b: T) -> T {
     let first = a < b || (a == b && a.is_negative()) || b.is_nan();
     if first { a } else { b }.canonical()
 }
 
-/// The greater operand, where +0 is greater than −0. If one is NaN, the other one.
+/// The greater operand, with +0 greater than −0. If one is NaN, the other one.
 #[inline(always)]
 fn maximum<T: Native>(a: T, b: T) -> T {
     let first = a > b || (a == b && !a.is_negative()) || b.is_nan();

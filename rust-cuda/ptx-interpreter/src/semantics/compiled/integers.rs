@@ -34,7 +34,7 @@ fn of_type(opcode: &str, name: &str) -> String {
     format!("{opcode}.{}", name.replace('i', "s"))
 }
 
-/// The forms that compute the same on signed and on unsigned integers, or on bits.
+/// The forms that compute the same on signed and unsigned integers, or on bits.
 macro_rules! every_width {
     ($table:ident, $($unsigned:ident),*) => {$({
         let bits = <$unsigned>::BITS;
@@ -43,7 +43,7 @@ macro_rules! every_width {
         $table.compile(integers("mul.lo", bits), each_lane!(|a: $unsigned, b: $unsigned| a.wrapping_mul(b)));
         $table.compile(format!("and.b{bits}"), each_lane!(|a: $unsigned, b: $unsigned| a & b));
         $table.compile(format!("or.b{bits}"), each_lane!(|a: $unsigned, b: $unsigned| a | b));
-        // Shifts by the width or more are valid in PTX.
+        // PTX allows shifts by the width or more.
         let shl = each_lane!(|a: $unsigned, n: u32| if n < <$unsigned>::BITS { a << n } else { 0 });
         let shr = each_lane!(|a: $unsigned, n: u32| if n < <$unsigned>::BITS { a >> n } else { 0 });
         $table.compile(format!("shl.b{bits}"), shl);
@@ -93,7 +93,7 @@ macro_rules! products {
 }
 use products;
 
-/// The field of `length` bits from `position` on.
+/// The field of `length` bits starting at `position`.
 #[inline(always)]
 fn field(a: u64, position: u8, length: u8) -> u64 {
     let shifted = if position < 64 { a >> position } else { 0 };

@@ -15,16 +15,17 @@ pub(in crate::semantics) enum Compiled {
     Value(ValueLoop),
     Predicate {
         holds: PredicateLoop,
-        /// Whether it gets the first two sources in the other order.
+        /// Whether to swap the first two sources.
         swapped: bool,
-        /// Whether the predicate holds where the loop's does not.
+        /// Whether to negate the loop's predicate.
         negated: bool,
     },
 }
 
-/// Makes a loop from an expression of one lane's sources: `each_lane!(|a: u32, b: u32| a.wrapping_add(b))`.
+/// Makes a loop from an expression of one lane's sources: `each_lane!(|a: u32, b: u32|
+/// a.wrapping_add(b))`.
 ///
-/// The types may be type parameters of the function around it.
+/// The types may be type parameters of the enclosing function.
 macro_rules! each_lane {
     (|$a:ident: $A:ty| $value:expr) => {
         each_lane!(@ [a b c d] [$a: $A = a] $value)
@@ -40,7 +41,8 @@ macro_rules! each_lane {
     };
     (@ [$($lanes:ident)+] [$($source:ident: $type:ty = $from:ident),+] $value:expr) => {
         $crate::semantics::compiled::lane_loop::Compiled::Value(|vectors, destination, sources| {
-            // Bound separately: a copy of the whole array would stall on the caller's four stores.
+            // Bind them separately: a copy of the whole array would stall on the caller's four
+            // stores.
             #[allow(unused_variables)]
             let [$($lanes),+] = sources;
             vectors.run(

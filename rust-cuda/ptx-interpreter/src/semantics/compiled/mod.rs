@@ -1,5 +1,5 @@
-//! Loops over the lanes for the forms that compilers emit in bulk, which take an instruction's time to that of a few
-//! vector instructions. Each has the results of its form's definition.
+//! Loops over the lanes for the most frequent forms in compiled code. They reduce an instruction to
+//! a few vector instructions. Each loop has the same results as its form's definition.
 
 mod comparisons;
 mod conversions;

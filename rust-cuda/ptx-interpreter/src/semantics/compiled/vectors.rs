@@ -3,8 +3,8 @@
 #[cfg(target_arch = "x86_64")]
 use pulp::{Simd, x86::V3};
 
-/// Proof that the host has the vector instructions for which the loops are compiled: on x86-64, AVX2 and FMA. Without
-/// FMA, each fma would be a library call.
+/// Proof that the host has the vector instructions that the loops are compiled for: AVX2 and FMA on
+/// x86-64. Without FMA, each fma would be a library call.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::semantics) struct Vectors(#[cfg(target_arch = "x86_64")] V3);
 
