@@ -1,4 +1,4 @@
-//! Results that the PTX ISA states, and instruction names outside of it.
+//! Results stated in the PTX ISA, and instruction names that it does not define.
 
 use ptx_interpreter::semantics::{self, ApproximationError, Class, Compute, LANES};
 use ptx_interpreter::syntax::ScalarType;
@@ -221,7 +221,7 @@ fn approximations_match_the_tables_of_special_values() {
     assert_eq!(run("cos.approx.f32", &[MINUS_ZERO]), single(1.0));
     assert_eq!(run("tanh.approx.f32", &[MINUS_INFINITY]), single(-1.0));
     assert_eq!(run("tanh.approx.f32", &[SUBNORMAL]), SUBNORMAL);
-    // A reciprocal below the smallest normal number counts as zero.
+    // A reciprocal below the smallest normal number is treated as zero.
     assert_eq!(run("div.approx.f32", &[single(1e30), single(2f32.powi(127))]), 0);
     assert_eq!(run("div.approx.f32", &[INFINITY, single(2f32.powi(127))]), NAN);
     assert_eq!(run("div.full.f32", &[single(6.0), single(3.0)]), single(2.0));
@@ -299,7 +299,7 @@ fn a_name_outside_of_the_isa_is_unknown() {
         let parts: Vec<&str> = name.split('.').collect();
         let error = semantics::operation(parts[0], &parts[1..]).expect_err(name);
         assert_eq!((error.opcode.as_str(), error.name.as_str()), (parts[0], name));
-        // An opcode that does not exist is named without its modifiers.
+        // For an unknown opcode, the error names the opcode without its modifiers.
         let named = if error.has_others { name } else { parts[0] };
         assert!(error.to_string().contains(named), "{name}: {error}");
     }
@@ -354,7 +354,8 @@ fn floats_of_8_bits_have_the_values_of_their_formats() {
         assert_eq!(run(&format!("cvt.rn.f16x2.{format}"), &[bits]), halves, "{format} {bits:x}");
     }
     assert_eq!(run("cvt.rn.relu.f16x2.e4m3x2", &[0xb880]), 0);
-    // The first source is in the upper half. Ties go to even, and what is too large to the largest finite number.
+    // The first source is in the upper half. Ties go to even, and values that are too large to the
+    // largest finite number.
     for (values, e4m3, e5m2) in [
         ([1.0, 2.0], 0x3840, 0x3c40),
         ([1.0625, -1.1875], 0x38ba, 0x3cbd),

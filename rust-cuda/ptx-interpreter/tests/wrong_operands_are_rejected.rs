@@ -1,4 +1,4 @@
-//! Operands that NVIDIA's assembler rejects are rejected by the interpreter too.
+//! Operands that NVIDIA's assembler rejects are also rejected by the interpreter.
 
 use ptx_interpreter::Machine;
 

@@ -13,7 +13,7 @@ use ptx_interpreter::{FaultKind, Machine, Options};
 enum Detection {
     /// A fault of this kind.
     Fault(fn(&FaultKind) -> bool),
-    /// Only by wrong results: every access is in bounds, initialised and ordered.
+    /// Only through wrong results: every access is in bounds, initialized and ordered.
     Results,
 }
 

@@ -1,4 +1,4 @@
-//! The correct kernels: the launch and the reference of each.
+//! The correct kernels, each with its launch and its reference.
 
 use crate::run::Argument::{self, Buffer, Float, Int, Output};
 use crate::run::Elements::{self, Bytes, Doubles, Floats, Ints, Shorts};
@@ -8,7 +8,7 @@ pub(crate) struct Case {
     pub(crate) kernel: &'static str,
     pub(crate) config: LaunchConfig,
     pub(crate) arguments: Vec<Argument>,
-    /// Replaces the outputs among the elements of all arguments by the expected ones.
+    /// Replaces the outputs among all arguments' elements with the expected ones.
     pub(crate) reference: fn(&mut [Elements]),
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn integers(count: usize, low: i32, high: i32) -> Vec<i32> {
     (0..count).map(|_| next()).collect()
 }
 
-/// Multiples of 1/8, whose sums and products are exact while they are small.
+/// Multiples of 1/8. While small, their sums and products are exact.
 pub(crate) fn fractions(count: usize) -> Vec<f32> {
     integers(count, -32, 33).iter().map(|value| *value as f32 / 8.0).collect()
 }
@@ -256,7 +256,8 @@ pub(crate) fn all() -> Vec<Case> {
                 let Doubles(weights) = &e[0] else { panic!("no doubles") };
                 let mut best = 0;
                 for i in 1..20 {
-                    // On a tie the kernel chooses its first argument, which alternates between the two.
+                    // On a tie, the kernel chooses its first argument, which alternates between the
+                    // two.
                     let is_better = if i % 2 == 1 { weights[i] >= weights[best] } else { weights[i] > weights[best] };
                     best = if is_better { i } else { best };
                 }

@@ -1,4 +1,4 @@
-//! PTX of other compilers, if they are installed.
+//! PTX from other compilers, if they are installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,7 +38,7 @@ fn clang_command() -> Command {
     Command::new(std::env::var_os("FOREIGN_CLANG").unwrap_or("clang".into()))
 }
 
-/// The newest of sm_86 and sm_90 that clang has.
+/// The newest of sm_86 and sm_90 that clang supports.
 fn newest_target() -> &'static str {
     let targets = clang_command().arg("--print-supported-cpus").arg("--target=nvptx64-nvidia-cuda").output();
     match targets {
@@ -47,13 +47,13 @@ fn newest_target() -> &'static str {
     }
 }
 
-/// A source of this folder compiled by clang for sm_75 and the newest of sm_86 and sm_90, without and with
-/// optimisation.
+/// A source in this folder compiled by clang for sm_75 and the newest of sm_86 and sm_90, without
+/// and with optimization.
 pub(crate) fn clang(source: &str) -> Vec<Compiled> {
     clang_of(source, &["sm_75", newest_target()])
 }
 
-/// As `clang`, for the newest target alone.
+/// Like `clang`, for the newest target only.
 pub(crate) fn clang_of_one_target(source: &str) -> Vec<Compiled> {
     clang_of(source, &[newest_target()])
 }
@@ -70,13 +70,14 @@ fn clang_of(source: &str, architectures: &[&str]) -> Vec<Compiled> {
     compiled.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// The output of compile.py under `FOREIGN_PYTHON`, or `python3`.
+/// The output of compile.py, run by `FOREIGN_PYTHON` or `python3`.
 fn python(name: &str, arguments: &[&str]) -> Option<Compiled> {
     let mut command = Command::new(std::env::var_os("FOREIGN_PYTHON").unwrap_or("python3".into()));
     output(name, command.arg("compile.py").args(arguments))
 }
 
-/// A source of this folder compiled by NVRTC for sm_75 and sm_90, optimised with line numbers, and for debuggers.
+/// A source in this folder compiled by NVRTC for sm_75 and sm_90, both optimized with line numbers
+/// and for debugging.
 pub(crate) fn nvrtc(source: &str) -> Vec<Compiled> {
     let variants = ["75", "90"].into_iter().flat_map(|arch| ["-lineinfo", "-G"].map(|option| (arch, option)));
     let compiled = variants.map(|(architecture, option)| {
@@ -86,7 +87,7 @@ pub(crate) fn nvrtc(source: &str) -> Vec<Compiled> {
     compiled.collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Numba's kernels, each in its own module: for sm_75 optimised, and for sm_90 for debuggers.
+/// Numba's kernels, each in its own module: optimized for sm_75, and for debugging on sm_90.
 pub(crate) fn numba() -> Vec<Compiled> {
     let variants = [("75", "2"), ("90", "0")];
     let compiled = variants.map(|(architecture, level)| {

@@ -1,8 +1,8 @@
-//! PTX that other compilers generate from this folder's kernels: the correct kernels match their references, and the
-//! bugs of the others are reported.
+//! PTX that other compilers generate from this folder's kernels. The correct kernels match their
+//! references, and the bugs in the others are reported.
 //!
-//! clang is `FOREIGN_CLANG` or `clang`; Python with NVRTC, Numba and Triton is `FOREIGN_PYTHON` or `python3`. A test
-//! whose compiler is not installed prints a line and is skipped. To install all compilers:
+//! clang is `FOREIGN_CLANG` or `clang`. Python with NVRTC, Numba and Triton is `FOREIGN_PYTHON` or
+//! `python3`. A test without its compiler prints a line and is skipped. To install all compilers:
 //!
 //! ```text
 //! apt-get install clang
@@ -78,7 +78,7 @@ fn the_grid_barrier_of_nvrtc() {
     }
 }
 
-/// A structure with padding is among them.
+/// Includes a structure with padding.
 #[test]
 fn committed_kernels_of_clang_and_nvrtc() {
     macro_rules! committed {

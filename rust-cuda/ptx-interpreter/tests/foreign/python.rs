@@ -1,4 +1,4 @@
-//! Kernels written in Python: their modules, and the reference of each kernel.
+//! Kernels written in Python: their modules, and a reference for each kernel.
 
 use crate::cases::{Case, floats, fractions, integers, ints};
 use crate::compilers::{self, Compiled};
@@ -12,7 +12,7 @@ use ptx_interpreter::{FaultKind, LaunchError, Machine, Options};
 /// Separates the modules of a text.
 const SEPARATOR: &str = "\n//#####\n";
 
-/// The module with the kernel, whose mangled name contains the kernel's.
+/// The module that contains the kernel, found by its mangled name.
 fn module<'t>(text: &'t str, kernel: &str) -> (&'t str, Machine, String) {
     let named = |module: &&str| {
         let entry = module.split_once(".visible .entry ").map_or("", |(_, rest)| rest);

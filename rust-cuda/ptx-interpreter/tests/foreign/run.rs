@@ -1,4 +1,4 @@
-//! Launches of kernels with arguments of several types, and the comparison of their results.
+//! Launches kernels with arguments of several types, and compares their results.
 
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
@@ -35,7 +35,7 @@ impl Elements {
         }
     }
 
-    /// Whether the elements are equal; floats may differ by a relative error.
+    /// Whether the elements are equal. Floats may differ by a relative error.
     fn agrees(&self, expected: &Self) -> bool {
         let is_close = |a: f64, b: f64, relative: f64| (a - b).abs() <= relative * b.abs().max(1.0);
         match (self, expected) {
@@ -52,9 +52,9 @@ impl Elements {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Argument {
-    /// Initialised memory.
+    /// Initialized memory.
     Buffer(Elements),
-    /// Uninitialised memory with room for this number of elements.
+    /// Uninitialized memory with room for this number of elements.
     Output(Elements),
     Int(i32),
     Float(f32),
@@ -75,9 +75,10 @@ impl Argument {
 pub(crate) enum Calling {
     /// One parameter per argument.
     C,
-    /// Seven parameters per array: two Python pointers, length, element size, address, length, stride in bytes.
+    /// Seven parameters per array: two Python pointers, length, element size, address, length, and
+    /// stride in bytes.
     Numba,
-    /// As in C, followed by two scratch memories.
+    /// Like C, followed by two scratch memories.
     Triton,
 }
 

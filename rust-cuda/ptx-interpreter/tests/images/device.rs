@@ -4,18 +4,18 @@ use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::{Channel, Format, Geometry, Image};
 use ptx_interpreter::{LaunchError, LaunchReport, Machine, Options};
 
-/// Distance of rows in memory: more than a row needs.
+/// Distance between rows in memory: more than a row needs.
 const ROW_ALIGNMENT: usize = 64;
 
-/// An image in a machine's memory, and its texels, row after row without gaps.
+/// An image in a machine's memory, with its texels row by row, without gaps.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) image: Image,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The module around a kernel's body. `object` and `other` are its first parameters; `in` and `out` the addresses of the thread's 16
-/// bytes of the others.
+/// The module around a kernel's body. `object` and `other` are its first parameters. `in` and `out`
+/// are the addresses of the thread's 16 bytes in the other two.
 pub(crate) fn module(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry kernel(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3)
@@ -77,12 +77,13 @@ impl Device {
     fn start_of(&self, stored: &Stored) -> u64 {
         let view = self.machine.memory().view();
         let bytes = stored.image.bytes();
-        // The image's allocation is the only one of its size.
+        // The image's allocation is the only one with its size.
         let mut of_size = view.allocations().iter().filter(|allocation| allocation.extent.bytes == bytes);
         of_size.next().expect("the image has an allocation").extent.start
     }
 
-    /// Launches one block with a thread for each four words of input, by objects, and returns as many words of output.
+    /// Launches one block with a thread per four input words, and with these objects. Returns as
+    /// many output words.
     pub(crate) fn launch(
         &mut self,
         objects: [u64; 2],

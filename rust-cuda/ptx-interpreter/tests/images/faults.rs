@@ -1,4 +1,4 @@
-//! What is wrong about an access to an image is a fault of its line, and never a panic.
+//! An invalid access to an image is a fault at its line, never a panic.
 
 use ptx_interpreter::memory::{Channel, Filter, Format, Geometry, Image, ReadMode, Sampler, Texture};
 use ptx_interpreter::{LoadError, Machine, Uninitialised};
@@ -10,7 +10,7 @@ const SURFACE: u64 = 0x20;
 
 const LOAD: &str = "ld.global.v4.b32 {r0, r1, r2, r3}, [in]; ld.global.v4.b32 {f0, f1, f2, f3}, [in];\n";
 
-/// A device with a texture and a surface of one image of 4 × 4 words of f32, all 1.
+/// A device with a texture and a surface of an image of 4 × 4 f32 words, all 1.
 fn device(body: &str) -> Device {
     let mut device = Device::new(&format!("{LOAD}{body}"));
     let bytes = [1.0_f32; 16].iter().flat_map(|value| value.to_le_bytes()).collect();
@@ -97,7 +97,7 @@ fn freed_memory_is_a_use_after_free() {
     }
 }
 
-/// A texture and a surface of 2 texels with 2 channels. Nothing writes the last channel.
+/// A texture and a surface of 2 texels with 2 channels. The last channel is never written.
 fn partly_written(body: &str, filter: Filter) -> Device {
     let mut device = Device::new(&format!("{LOAD}{body}"));
     let start = device.machine.allocate(16).unwrap();
@@ -121,7 +121,7 @@ fn texels_that_nothing_has_written_are_found() {
             assert!(device.launch([TEXTURE, 0], &[one(written)]).0.is_ok(), "{filter:?}");
             let (id, message) = device.fault([TEXTURE, 0], &[one(written), one(unwritten)]);
             assert!(id == "uninitialised-read" && message.contains("thread (1, 0, 0)"), "{message}");
-            // By laxer options a use is the fault, and of the channel that is missing.
+            // With less strict options, the fault is a use of the missing channel.
             device.options.uninitialised = Uninitialised::Note;
             let (result, _) = device.launch([TEXTURE, 0], &[one(written), one(unwritten)]);
             assert_eq!(result.is_err(), used == "f5", "{filter:?} {used}");
@@ -135,7 +135,7 @@ fn texels_that_nothing_has_written_are_found() {
     assert_eq!(device.fault([SURFACE, 0], &[[8, 0, 0, 0]]).0, "uninitialised-read");
     device.options.uninitialised = Uninitialised::Note;
     assert_eq!(device.fault([SURFACE, 0], &[[8, 0, 0, 0]]).0, "uninitialised-read");
-    // A store makes it written.
+    // After a store it counts as written.
     let store = "sust.b.1d.v2.b32.trap [object, {r0}], {r3, r3};\nsuld.b.1d.v2.b32.trap {r4, r5}, [object, {r0}];\nadd.u32 r5, r5, 1;\nst.global.b32 [out], r5;";
     assert_eq!(partly_written(store, Filter::Point).output([SURFACE, 0], &[[8, 0, 0, 4]])[0][0], 5);
 }
@@ -145,7 +145,7 @@ fn unordered_accesses_to_a_surface_are_a_race() {
     let two = [[0, 0, 0, 1], [0, 0, 0, 2]];
     let (id, message) = device(SURFACE_STORE).fault([SURFACE, 0], &two);
     assert_eq!(id, "race", "{message}");
-    // Each thread reads what its neighbor has stored, with a barrier between and without.
+    // Each thread reads its neighbor's value, with and without a barrier in between.
     let neighbor = "mul.lo.u32 r0, tid, 4;\nsust.b.1d.b32.trap [object, {r0}], {r0};\nBARRIER\nxor.b32 r1, r0, 4;\nsuld.b.1d.b32.trap {r4}, [object, {r1}];\nst.global.b32 [out], r4;";
     for (barrier, races) in [("bar.sync 0;", false), ("", true)] {
         let mut device = Device::new(&neighbor.replace("BARRIER", barrier));
@@ -161,11 +161,11 @@ fn unordered_accesses_to_a_surface_are_a_race() {
 
 #[test]
 fn a_fetch_of_what_the_kernel_writes_is_a_race() {
-    // A texture is read through a cache: a barrier does not help.
+    // Textures are read through a cache, so a barrier does not help.
     let body = "sust.b.2d.b32.trap [other, {r0, r1}], {r3};\nbar.sync 0;\ntex.2d.v4.f32.s32 {f4, f5, f6, f7}, [object, {r1, r1}];";
     let (id, message) = device(body).fault([TEXTURE, SURFACE], &[[0; 4]; 2]);
     assert!(id == "race" && message.contains("memory that the kernel does not write"), "{message}");
-    // Other texels are no race.
+    // Accesses to different texels do not race.
     let body = "sust.b.2d.b32.trap [other, {r0, r1}], {r3};\ntex.2d.v4.f32.s32 {f4, f5, f6, f7}, [object, {r2, r2}];";
     assert!(device(body).launch([TEXTURE, SURFACE], &[[0, 0, 1, 0]]).0.is_ok());
 }

@@ -23,7 +23,7 @@ fn a_channel_of_four_texels_is_gathered_counter_clockwise_from_the_lower_left() 
         let expected = match channel {
             0 => [[5.0, 6.0, 2.0, 1.0], [-1.0, -1.0, 8.0, 8.0], [-1.0; 4]],
             1 => [[105.0, 106.0, 102.0, 101.0], [-1.0, -1.0, 108.0, 108.0], [-1.0; 4]],
-            // Channels that the format does not have.
+            // Channels that the format lacks.
             2 => [[0.0; 4], [-1.0, -1.0, 0.0, 0.0], [-1.0; 4]],
             _ => [[1.0; 4], [-1.0, -1.0, 1.0, 1.0], [-1.0; 4]],
         };

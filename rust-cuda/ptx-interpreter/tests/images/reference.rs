@@ -1,4 +1,5 @@
-//! Texture fetches as the CUDA C++ Programming Guide writes them, texel by texel, without regard to speed.
+//! Texture fetches written like in the CUDA C++ Programming Guide, texel by texel, without regard
+//! to speed.
 
 use ptx_interpreter::memory::{AddressMode, Channel, Filter, Geometry, ReadMode, Sampler};
 
@@ -9,7 +10,7 @@ pub(crate) fn fetch(stored: &Stored, sampler: &Sampler, at: [f32; 3], layer: u32
     let geometry = stored.image.geometry();
     let size = stored.image.size();
     let layer = i128::from(layer.min(size[2] - 1));
-    // The indices of the texels along each dimension, and the weight of the second.
+    // The indices of the texels along each dimension, and the weight of the second one.
     let mut along = [([0; 2], 0.0); 3];
     for dimension in 0..geometry.dimensions() {
         let mut x = if at[dimension].is_nan() { 0.0 } else { f64::from(at[dimension]) };
@@ -62,7 +63,7 @@ pub(crate) fn texel(stored: &Stored, sampler: &Sampler, at: [i128; 3]) -> [f64; 
     })
 }
 
-/// The border's channels: integers have its bits.
+/// The border's channels. Integer formats return its bits.
 fn border(stored: &Stored, sampler: &Sampler) -> [f64; 4] {
     let channel = stored.image.format().channel();
     let is_float = channel.is_float() || sampler.read == ReadMode::NormalizedFloat && channel.bytes() < 4;
@@ -73,7 +74,7 @@ fn border(stored: &Stored, sampler: &Sampler) -> [f64; 4] {
     })
 }
 
-/// OpenGL 4.6, table 8.20: the index within the image, or None for the border.
+/// OpenGL 4.6, table 8.20: the index within the image. `None` for the border.
 fn inside(sampler: &Sampler, dimension: usize, index: i128, size: i128) -> Option<i128> {
     let mirror = |a: i128| if a >= 0 { a } else { -(1 + a) };
     match sampler.modes[dimension] {

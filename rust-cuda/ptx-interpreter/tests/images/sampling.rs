@@ -1,4 +1,5 @@
-//! Fetches have the values of an obvious reference, in every mode, filter, dimension and format, at odd sizes and edge coordinates.
+//! Fetches match a simple reference in every mode, filter, dimension and format, at odd sizes and
+//! edge coordinates.
 
 use ptx_interpreter::memory::{AddressMode, Channel, Filter, Geometry, Image, ReadMode, Sampler, Texture};
 use rand::rngs::SmallRng;
@@ -38,7 +39,7 @@ fn body(geometry: Geometry, result: &str, coordinate: &str) -> String {
     )
 }
 
-/// Bytes of texels without NaN and infinity.
+/// Bytes of texels, without NaN and infinity.
 fn random_texels(random: &mut SmallRng, channel: Channel, count: usize) -> Vec<u8> {
     let one = |random: &mut SmallRng| match channel {
         Channel::F16 => (random.random::<u16>() & 0xbfff).to_le_bytes().to_vec(),
@@ -55,7 +56,7 @@ fn coordinate(random: &mut SmallRng, size: u32, is_normalized: bool) -> f32 {
     let x = match random.random_range(0..4) {
         0 => return edges[random.random_range(0..edges.len())],
         1 => size + edges[random.random_range(0..12)],
-        // Close to where weights are rounded.
+        // Close to coordinates where weights are rounded.
         2 => random.random_range(-3 * 512..5 * 512) as f32 / 512.0,
         _ => random.random_range(-2.0 * size..3.0 * size),
     };
@@ -107,7 +108,7 @@ fn fetches_at_points_have_the_values_of_the_reference() {
                         if filter == Filter::Linear && !is_float(channel, read) {
                             continue;
                         }
-                        // Each mode along each dimension, together with others.
+                        // Each mode along each dimension, in combination with others.
                         let mode = bits / 8;
                         let modes = [MODES[mode], MODES[(mode + random.random_range(0..4)) % 4], MODES[mode]];
                         let border = [1.5, -2.0, 0.0, 0.25];
@@ -167,7 +168,7 @@ fn fetches_at_indices_have_the_values_of_the_reference() {
     }
 }
 
-/// A texture of f32, from 0 on.
+/// A texture of consecutive f32 values, starting at 0.
 fn counting(device: &mut Device, geometry: Geometry, size: [u32; 3], sampler: Sampler) -> Stored {
     let bytes = (0..size.iter().product::<u32>()).flat_map(|number| (number as f32).to_le_bytes()).collect();
     let stored = device.image((Channel::F32, 1), geometry, size, bytes);
@@ -185,7 +186,8 @@ fn known_values_of_filters_and_modes() {
     let at = |x: f32| [x.to_bits(), 0, 0, 0];
     let linear = Sampler { filter: Filter::Linear, ..Sampler::default() };
     counting(&mut device, Geometry::OneD, [4, 1, 1], linear);
-    // Between the centers of texels 0 and 1, by 1/256 steps: 0.001 is rounded to 0, 0.003 to 1/256.
+    // Between the centers of texels 0 and 1, in steps of 1/256: 0.001 is rounded to 0, 0.003 to
+    // 1/256.
     let points = [0.5, 1.0, 0.501, 0.503, 0.0, 4.0, -100.0, f32::INFINITY, f32::NEG_INFINITY];
     let found = firsts(&device.output([HANDLE, 0], &points.map(at)));
     assert_eq!(found, [0.0, 0.5, 0.0, 1.0 / 256.0, 0.0, 3.0, 0.0, 3.0, 0.0]);
@@ -200,7 +202,7 @@ fn known_values_of_filters_and_modes() {
         counting(&mut device, Geometry::OneD, [4, 1, 1], sampler);
         let found = firsts(&device.output([HANDLE, 0], &[-0.125, 1.125, 1.375, -0.0625].map(at)));
         assert_eq!(found, expected, "{mode:?}");
-        // Infinity is somewhere.
+        // Infinity maps to some texel.
         device.output([HANDLE, 0], &[f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN].map(at));
     }
 }
@@ -247,7 +249,7 @@ fn a_direction_chooses_a_face_of_a_cube() {
         for layer in 0..cubes + 1 {
             let input = directions.map(|[x, y, z]| [x.to_bits(), y.to_bits(), z.to_bits(), layer]);
             let found = firsts(&device.output([HANDLE, 0], &input));
-            // Of +x, s is -z and t is -y: both negative, the first texel.
+            // For +x, s is -z and t is -y. Both are negative: the first texel.
             let faces = [0.0, 5.0, 11.0, 13.0, 17.0, 20.0, 3.0, 16.0];
             let cube = layer.min(cubes - 1) as f32;
             assert_eq!(found, faces.map(|face| 24.0 * cube + face), "{geometry} {layer}");
@@ -281,7 +283,7 @@ fn srgb_is_linear_before_the_filter() {
     device.machine.memory_mut().add_texture(HANDLE, Texture::new(stored.image, sampler).unwrap());
     let [found] = device.output([HANDLE, 0], &[[0; 4]])[..] else { panic!() };
     let found = found.map(f32::from_bits);
-    // The fourth channel is linear already.
+    // The fourth channel is already linear.
     let expected = [0.0, 10.0 / 255.0 / 12.92, 0.502_886_5, 188.0 / 255.0];
     assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6), "{found:?}");
 }

@@ -1,4 +1,5 @@
-//! Surface loads and stores access bytes of an image, by each dimension, size and policy outside of it.
+//! Surface loads and stores access bytes of an image, in each dimension, at each size, and with
+//! each policy for accesses outside it.
 
 use ptx_interpreter::memory::{Channel, Geometry};
 
@@ -20,7 +21,7 @@ fn coordinates(geometry: Geometry) -> &'static str {
 
 const LOAD_PLACE: &str = "ld.global.v4.b32 {r0, r1, r2, r3}, [in];\n";
 
-/// Type, registers, and how a word in `r3` becomes their values and the reverse.
+/// Type, registers, and code that converts a word in `r3` to their values and back.
 const TYPES: [(&str, &str, &str, &str); 8] = [
     ("b8", "{h0}", "cvt.u16.u32 h0, r3;", "cvt.u32.u16 r4, h0;"),
     (
@@ -95,7 +96,7 @@ fn what_a_thread_stores_another_launch_loads() {
     }
 }
 
-/// A surface of 4 × 2 words, from 1 on.
+/// A surface of 4 × 2 words, starting at 1.
 fn words(body: &str) -> Device {
     let mut device = Device::new(&format!("{LOAD_PLACE}{body}"));
     let bytes = (1..=8_u32).flat_map(u32::to_le_bytes).collect();
@@ -108,7 +109,7 @@ fn place(x: i32, y: i32) -> [u32; 4] {
     [x as u32, y as u32, 0, 99]
 }
 
-/// Places outside, and the nearest word inside.
+/// Places outside the image, and the nearest word inside.
 const OUTSIDE: [([i32; 2], u32); 6] =
     [([-4, 0], 1), ([16, 0], 4), ([0, -1], 1), ([4, 2], 6), ([i32::MAX, i32::MAX], 8), ([i32::MIN, 1], 5)];
 

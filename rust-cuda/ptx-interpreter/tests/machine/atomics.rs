@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 type Combine = fn(u64, u64) -> u64;
 
-/// The definition of each operation and type in the PTX ISA (9.7.13.5, `atom`).
+/// Each operation and type as defined in the PTX ISA (9.7.13.5, `atom`).
 const OPERATIONS: [(&str, &str, Combine); 23] = [
     ("and", "b32", |old, a| old & a),
     ("or", "b32", |old, a| old | a),
@@ -32,8 +32,8 @@ const OPERATIONS: [(&str, &str, Combine); 23] = [
     ("add", "f32", |old, a| (f32::from_bits(old as u32) + f32::from_bits(a as u32)).to_bits().into()),
 ];
 
-/// Locations of the cell: the code that loads its address, the operations' order and scope, and the instruction's
-/// space.
+/// Locations of the cell: code that loads its address, the operations' order and scope, and the
+/// instruction's space.
 const LOCATIONS: [(&str, &str, &str); 6] = [
     ("add.u64 d0, input, 64;", "", ".global"),
     ("add.u64 d0, input, 64;", ".relaxed.gpu", ".global"),
@@ -43,8 +43,8 @@ const LOCATIONS: [(&str, &str, &str); 6] = [
     ("cvta.shared.u64 d0, room;", ".release.gpu", ""),
 ];
 
-/// The old value that an `atom` returns, the value that it stores, and the value that the same operation as `red`
-/// stores.
+/// The old value returned by an `atom`, the value it stores, and the value that the same operation
+/// stores as `red`.
 fn run(location: (&str, &str, &str), name: &str, scalar_type: &str, old: u64, operands: &[u64]) -> (u64, u64, u64) {
     let (find, order, space) = location;
     let wide = scalar_type.ends_with("64");

@@ -5,7 +5,8 @@ use ptx_interpreter::FaultKind;
 
 const ROOM: &str = ".shared .align 4 .u32 room[1024];\n";
 
-/// Each thread stores its number; after `barrier` it loads that of the thread `shift` positions later.
+/// Each thread stores its number. After `barrier` it loads the number of the thread `shift`
+/// positions later.
 fn exchange(barrier: &str, threads: u32, shift: u32) -> Kernel {
     Kernel::new(format!(
         "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid;
@@ -29,7 +30,7 @@ fn a_barrier_waits_for_all_threads_of_the_block() {
         "bar.red.popc.u32 r5, 0, p0;",
     ];
     for barrier in barriers {
-        // With a partial last warp, or a single warp.
+        // With a partial last warp, and with a single warp.
         for threads in [1, 31, 32, 33, 100, 1024] {
             let expected = each(threads, |thread| (thread + 77) % threads);
             assert_eq!(exchange(barrier, threads, 77).words(threads as usize), expected, "{barrier} {threads}");
@@ -62,7 +63,8 @@ fn a_barrier_can_be_reused() {
 
 #[test]
 fn some_warps_synchronise_at_their_own_barrier() {
-    // Warps 0 and 1 synchronise at barrier 1, warps 2 and 3 at barrier 2, each pair its own number of times.
+    // Warps 0 and 1 synchronize at barrier 1, warps 2 and 3 at barrier 2. Each pair does so a
+    // different number of times.
     let kernel = Kernel::new(
         "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid; shr.u32 r5, tid, 6; add.u32 r6, r5, 1;
          mov.u32 r7, 0;
@@ -74,7 +76,7 @@ fn some_warps_synchronise_at_their_own_barrier() {
 
 #[test]
 fn producers_arrive_and_continue_and_consumers_wait() {
-    // Warp 0 produces four values, one after the other, for warp 1, which signals when it has read a value.
+    // Warp 0 produces four values, one after the other. Warp 1 signals when it has read one.
     let body = "
         mov.u32 r0, room; mov.u32 r6, 0; mov.u32 r7, 0; setp.ge.u32 p0, tid, 32; @p0 bra CONSUME;
         PRODUCE: mad.lo.u32 r1, tid, 4, r0; mad.lo.u32 r2, r6, 1000, tid; st.shared.u32 [r1], r2;
@@ -149,7 +151,8 @@ fn two_barriers_for_two_parts_of_a_block_are_divergence() {
     assert_eq!(divergence(&numbers, "bar.sync 0;", 0), (32, 0, None));
     let text = "barrier divergence: 32 of 64 threads wait at this barrier; 32 are at PTX line 18 `bar.sync 1`";
     assert!(numbers.launch_error().to_string().ends_with(text), "{}", numbers.launch_error());
-    // Parts of two warps: those that are elsewhere in a warp count together with those of other warps at that line.
+    // Parts of two warps: lanes elsewhere in a warp count together with other warps' lanes at that
+    // line.
     let parts = "setp.lt.u32 p0, tid, 36; @p0 bra ONE;\nbar.sync 1;\nbra DONE;\nONE:\nbar.sync 0;\nDONE: ret;";
     let error = Kernel::new(parts).shape(1, 64).launch_error().to_string();
     let text = "barrier divergence: 36 of 64 threads wait at this barrier; 28 are at PTX line 18 `bar.sync 1`";
@@ -187,7 +190,7 @@ fn a_barrier_of_the_warp_waits_for_its_members() {
         mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid; bar.warp.sync -1;
         xor.b32 r2, tid, 31; mad.lo.u32 r2, r2, 4, r0; ld.shared.u32 r3, [r2]; st.global.u32 [cell], r3; ret;";
     assert_eq!(Kernel::new(within).declare(ROOM).shape(1, 96).words(96), each(96, |thread| thread ^ 31));
-    // Each half of the warp synchronises within its branch.
+    // Each half of the warp synchronizes within its branch.
     let halves = "
         mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; st.shared.u32 [r1], tid;
         setp.lt.u32 p0, tid, 16; @p0 bra LOW; bar.warp.sync 0xffff0000; mov.u32 r4, 100; bra BOTH;
@@ -208,7 +211,7 @@ fn lanes_meet_at_different_barriers_of_the_warp() {
         st.global.u32 [cell], r3; ret;";
     let expected = each(32, |thread| (thread ^ 31) + if thread < 16 { 0 } else { 100 });
     assert_eq!(Kernel::new(halves).declare(ROOM).words(32), expected);
-    // One half has two barriers, the other one within its branch and one behind it.
+    // One half has two barriers. The other has one within its branch and one after it.
     let nested = "
         mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; setp.lt.u32 p0, tid, 16; @p0 bra LOW;
         bar.warp.sync -1; st.shared.u32 [r1], tid; bar.warp.sync -1; bra BOTH;
@@ -217,7 +220,8 @@ fn lanes_meet_at_different_barriers_of_the_warp() {
     assert_eq!(Kernel::new(nested).declare(ROOM).words(32), each(32, |thread| thread ^ 31));
 }
 
-/// As in Numba's own reduction: two lanes pass a barrier of all, the others go on without it and exit.
+/// Like in Numba's own reduction: two lanes pass a barrier of all lanes, the others continue
+/// without it and exit.
 #[test]
 fn a_barrier_of_the_warp_does_not_wait_for_lanes_that_exit() {
     let partial = |index: &str| {
@@ -229,7 +233,7 @@ fn a_barrier_of_the_warp_does_not_wait_for_lanes_that_exit() {
         .declare(ROOM)
     };
     assert_eq!(partial("0").words(32), each(32, |lane| if lane == 0 { 1 } else { lane }));
-    // What a lane reads that did not pass the barrier is not ordered by it.
+    // The barrier does not order reads of a lane that did not pass it.
     let kind = partial("9").fault("ld.shared.u32 r3, [room+4];", 0, 9);
     assert!(matches!(kind, FaultKind::Race { .. }), "{kind}");
 }

@@ -1,5 +1,5 @@
-//! Resources that a text or a launch requests are limited: a line that exceeds a limit is rejected before memory is
-//! allocated.
+//! Resources requested by a text or a launch are limited. A line that exceeds a limit is rejected
+//! before memory is allocated.
 
 use crate::support::kernel::Kernel;
 use cuda_launch::LaunchConfig;
@@ -73,7 +73,7 @@ fn sizes_at_the_limit_are_accepted() {
     }
 }
 
-/// `depth` functions, each of which calls the one before it `calls` times.
+/// `depth` functions. Each calls the previous one `calls` times.
 fn chain(depth: usize, calls: usize, innermost: &str) -> String {
     let mut text = format!(".func f0() {{ {innermost} ret; }}\n");
     for function in 1..depth {
@@ -143,7 +143,7 @@ fn messages_have_no_control_characters() {
         assert!(!error.contains(|character: char| character.is_control() || character == '\u{202e}'), "{error:?}");
         assert!(error.contains(r"\u{1b}[31m\u{7}\u{202e}"), "{error}");
     }
-    // A source file's name may contain them as escapes.
+    // A source file's name may contain control characters as escapes.
     let trap = Kernel::new(".loc 1 5 1\ntrap;\nret;").declare(".file 1 \"evil\\033[2J.cu\"\n");
     let message = trap.launch_error().to_string();
     assert!(message.contains(r"evil\u{1b}[2J.cu:5:1") && !message.contains('\u{1b}'), "{message:?}");

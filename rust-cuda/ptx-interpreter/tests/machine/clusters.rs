@@ -1,4 +1,4 @@
-//! Clusters: their barrier, and other blocks' shared memory.
+//! Clusters: their barrier, and access to other blocks' shared memory.
 
 use cuda_launch::Dim3;
 use ptx_interpreter::{Fault, FaultKind, LaunchError};
@@ -7,8 +7,9 @@ use crate::support::kernel::{Kernel, each};
 
 const ROOM: &str = ".shared .align 16 .b8 room[4096];\n.extern .shared .align 16 .b8 more[];\n";
 const BARRIER: &str = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";
-/// r1 is the thread's place in `room` and r2 in `more`, r10 the block's rank, r11 the number of blocks, r12 the next
-/// block's rank, r13 and r14 the thread's places in that block.
+/// r1 is the thread's place in `room` and r2 its place in `more`. r10 is the block's rank, r11 the
+/// number of blocks, and r12 the next block's rank. r13 and r14 are the thread's places in that
+/// block.
 const PLACES: &str = "
     mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0; mov.u32 r0, more; mad.lo.u32 r2, tid, 4, r0;
     mov.u32 r10, %cluster_ctarank; mov.u32 r11, %cluster_nctarank;
@@ -26,7 +27,8 @@ fn fault_of(kernel: &Kernel) -> Fault {
     error.fault().unwrap_or_else(|| panic!("{error}")).clone()
 }
 
-/// Writes the thread's index to the next block's memory, and reads what the block before has written.
+/// Writes the thread's index to the next block's memory, and reads the value that the previous
+/// block has written.
 const WRITE: &str = "BARRIER; st.shared::cluster.u32 [r13], index; add.u32 r3, index, 1;
     st.shared::cluster.u32 [r14], r3; BARRIER; ld.shared.u32 r4, [r1]; ld.shared::cta.u32 r5, [r2];
     add.u32 r4, r4, r5; st.global.u32 [cell], r4; ret;";
@@ -68,7 +70,7 @@ fn a_vector_moves_between_blocks() {
     assert_eq!(kernel(body, 2, 32, 2).words(64), expected);
 }
 
-/// Between its arrival and its wait a thread does other work, and threads wait in different turns.
+/// A thread does other work between its arrival and its wait, and threads wait in different turns.
 #[test]
 fn arrival_and_wait_are_apart() {
     let body = "BARRIER; st.shared::cluster.u32 [r13], index; barrier.cluster.arrive;
@@ -80,7 +82,7 @@ fn arrival_and_wait_are_apart() {
 
 #[test]
 fn races_between_blocks_are_faults() {
-    // Without the second barrier, and with a barrier of the block instead.
+    // Without the second barrier, and with a barrier of the block in its place.
     for between in ["", "bar.sync 0;"] {
         let body = WRITE.replacen("[r14], r3; BARRIER;", &format!("[r14], r3; {between}"), 1);
         let body = format!("st.shared.u32 [r1], tid; st.shared.u32 [r2], tid; {body}");
@@ -89,7 +91,7 @@ fn races_between_blocks_are_faults() {
         assert!(["room", "shared1"].contains(&&*memory.name), "{fault}");
         assert_ne!(fault.block, other_block);
     }
-    // The barrier of a cluster orders global memory, but not with another cluster.
+    // The barrier of a cluster orders accesses to global memory, but not those of another cluster.
     let body = "mov.u32 r6, %ctaid.x; rem.u32 r6, r6, MODULUS; mad.wide.u32 d0, r6, 4, output;
         mov.u32 r7, 0; setp.ne.u32 p1, tid, 0; setp.ne.u32 p0, r10, 0; or.pred p0, p0, p1;
         @!p0 st.global.u32 [d0], index; BARRIER; setp.ne.u32 p2, r10, 1; or.pred p2, p2, p1;
@@ -112,7 +114,8 @@ fn memory_is_accessed_only_between_two_barriers() {
     assert!(matches!(fault.kind, FaultKind::NoSuchBlock { rank: 4, blocks: 4, .. }), "{fault}");
     let fault = fault_of(&kernel("BARRIER; st.shared::cluster.u32 [r13+4096], tid; ret;", 2, 32, 2));
     assert!(matches!(fault.kind, FaultKind::Access { .. }), "{fault}");
-    // The own block's address is not one of the cluster for an instruction of the block's shared memory.
+    // For an instruction on the block's shared memory, the current block's address is not an
+    // address of the cluster.
     let fault = fault_of(&kernel("BARRIER; st.shared.u32 [r13], tid; ret;", 2, 32, 2));
     assert!(matches!(fault.kind, FaultKind::Access { .. }), "{fault}");
     let fault = fault_of(&kernel("BARRIER; ld.shared::cluster.u32 r4, [r13]; BARRIER; ret;", 2, 32, 2));

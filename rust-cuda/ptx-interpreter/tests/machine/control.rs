@@ -24,7 +24,7 @@ fn lanes_take_both_paths_of_a_branch_and_reconverge() {
     assert_eq!(kernel.report().branches().1, 1);
 }
 
-/// A launch begins when the one before has ended.
+/// A launch begins only after the previous one has ended.
 #[test]
 fn a_dependent_launch_waits_for_nothing() {
     let kernel = Kernel::new("griddepcontrol.launch_dependents; griddepcontrol.wait; st.global.u32 [cell], tid; ret;");
@@ -136,7 +136,8 @@ fn paths_that_trap_do_not_prevent_reconvergence() {
     assert_eq!(issued(&kernel, "st.global.u32"), 1);
 }
 
-/// A kernel with a buffer of `length` elements, whose index a comparison checks as rustc does: the fault's text of its thread 5.
+/// A kernel with a buffer of `length` elements and an index that is checked by a comparison as in
+/// rustc's code. Returns the fault's text for thread 5.
 fn checked(check: &str, length: u64) -> (Option<u32>, String) {
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry kernel(.param .u64 x, .param .u64 x_length)\n{{
@@ -173,7 +174,7 @@ fn a_trap_behind_a_bounds_check_says_the_index_and_the_length() {
 #[test]
 fn a_trap_behind_another_check_says_no_index() {
     for check in [
-        // No length, another comparison, and two ways.
+        // No length, a different comparison, and two ways.
         "setp.ge.u64 p, i, 5; @p bra PANIC;",
         "setp.eq.u64 p, i, length; @p bra PANIC;",
         "setp.ge.u64 p, i, length; @p bra PANIC; setp.eq.u64 p, i, 9; @p bra PANIC;",
@@ -244,13 +245,13 @@ fn a_guarded_call_runs_in_the_lanes_of_its_guard() {
     assert_eq!(kernel.declare(store).words(32), each(32, |thread| if thread < 9 { 5 } else { 6 }));
 }
 
-/// Three functions, of which the third has another signature, and a table of all.
+/// Three functions, the third with a different signature, and a table of all three.
 const FUNCTIONS: &str = ".func (.param .b32 y) twice(.param .b32 x) { .reg .b32 r; ld.param.b32 r, [x]; shl.b32 r, r, 1; st.param.b32 [y], r; ret; }
     .func (.param .b32 y) plus7(.param .b32 x) { .reg .b32 r; ld.param.b32 r, [x]; add.u32 r, r, 7; st.param.b32 [y], r; ret; }
     .func (.param .b64 y) wide(.param .b64 x) { .reg .b64 r; ld.param.b64 r, [x]; st.param.b64 [y], r; ret; }
     .global .align 8 .u64 table[3] = {twice, plus7, wide};\n";
 
-/// Calls `f` with the thread's index, and stores what it returns.
+/// Calls `f` with the thread's index, and stores the returned value.
 fn call_through(pointer: &str, targets: &str) -> String {
     format!(
         ".reg .b64 f; .reg .b64 t; {pointer}
@@ -287,7 +288,7 @@ fn a_call_through_a_pointer_to_another_function_is_a_fault() {
     let prototype = ".callprototype (.param .b32 _) _ (.param .b32 _);";
     assert_eq!(fault("mov.u64 f, 0;", prototype), 0);
     assert_eq!(fault("mov.u64 f, table;", prototype), fault("mov.u64 f, table;", ".calltargets twice;"));
-    // Of another signature, not of the list, and no function of the signature at all.
+    // A different signature, not in the list, and no function with the signature at all.
     assert_ne!(fault("mov.u64 f, wide;", prototype), 0);
     assert_ne!(fault("mov.u64 f, twice;", ".calltargets plus7;"), 0);
     assert_ne!(fault("mov.u64 f, twice;", ".callprototype _ ();"), 0);
@@ -323,7 +324,7 @@ fn unknown_functions_are_rejected() {
 
 #[test]
 fn lanes_of_a_warp_pass_a_lock_on() {
-    // Each lane tries, does its work and unlocks within the loop.
+    // Each lane tries, does its work, and unlocks within the loop.
     let within = Kernel::new(
         "mov.u32 r3, 0;
          LOOP: atom.acquire.gpu.global.cas.b32 r0, [input], 0, 1; setp.ne.u32 p0, r0, 0; @p0 bra AGAIN;
@@ -338,7 +339,8 @@ fn lanes_of_a_warp_pass_a_lock_on() {
 
 #[test]
 fn a_lock_acquired_in_a_loop_and_released_after_it_is_passed_on() {
-    // The lane with the lock leaves the loop. If it waited there for reconvergence, the others would spin forever.
+    // The lane with the lock leaves the loop. If it waited there for reconvergence, the others
+    // would spin forever.
     let after = Kernel::new(
         "LOOP: atom.acquire.gpu.global.cas.b32 r0, [input], 0, 1; setp.ne.u32 p0, r0, 0; @p0 bra LOOP;
          ld.global.u32 r1, [input+4]; add.u32 r1, r1, 1; st.global.u32 [input+4], r1; st.global.u32 [cell], r1;
@@ -369,7 +371,7 @@ fn a_loop_that_never_ends_is_a_fault() {
     let kernel = Kernel::new("LOOP: add.u32 r0, r0, 1;\nbra.uni LOOP;").at_most(100_000);
     let FaultKind::Endless { instructions } = kernel.fault("bra.uni LOOP;", 0, 0) else { panic!() };
     assert!((100_001..200_000).contains(&instructions), "{instructions}");
-    // Where nothing changes, no instructions are counted.
+    // If nothing changes, no instructions are counted.
     for checks in [true, false] {
         let kernel = Kernel::new("LOOP:\nbra.uni LOOP;");
         let kernel = if checks { kernel } else { kernel.without_race_checks() };
@@ -385,7 +387,7 @@ fn a_loop_whose_paths_part_and_meet_in_each_round_is_ended_and_lets_other_warps_
     let endless = format!("and.b32 lane, tid, 31; LOOP: {parts}\nbra.uni LOOP;");
     let kernel = Kernel::new(endless.replace("lane", "r2")).shape(1, 64).at_most(1_000_000);
     assert!(kernel.launch_error().to_string().contains("the kernel does not end"));
-    // The first warp waits for the second.
+    // The first warp waits for the second one.
     let waits = format!(
         "and.b32 lane, tid, 31; setp.ge.u32 p0, tid, 32; @p0 bra SET;
          LOOP: {parts} ld.acquire.gpu.global.u32 r3, [input]; setp.eq.u32 p2, r3, 0; @p2 bra LOOP;
@@ -398,13 +400,13 @@ fn a_loop_whose_paths_part_and_meet_in_each_round_is_ended_and_lets_other_warps_
 
 #[test]
 fn the_fault_of_an_endless_loop_is_that_of_the_thread_in_it_and_says_what_to_do() {
-    // One thread of the second warp loops; the others wait for it, at a barrier and at the end.
+    // One thread of the second warp loops. The others wait for it, at a barrier and at the end.
     let kernel = Kernel::new(
         "setp.ne.u32 p0, tid, 37; @p0 bra WAIT; LOOP: st.global.u32 [cell], tid;\nbra.uni LOOP; WAIT: bar.sync 0; ret;",
     );
     let error = kernel.shape(1, 64).at_most(100_000).launch_error();
     let fault = error.fault().expect("a fault");
-    // A time slice ends at any instruction of the loop.
+    // A time slice can end at any instruction of the loop.
     assert_eq!(fault.thread.x, 37, "{fault}");
     assert!(["bra.uni LOOP", "st.global.u32 [cell], tid"].contains(&&*fault.place.text), "{fault}");
     let FaultKind::Endless { instructions } = fault.kind else { panic!("{fault}") };
@@ -413,7 +415,7 @@ fn the_fault_of_an_endless_loop_is_that_of_the_thread_in_it_and_says_what_to_do(
          around this line, or allow more by Options::block_instructions"
     );
     assert_eq!(fault.kind.to_string(), text);
-    // A loop with a barrier makes progress, and is counted too.
+    // A loop with a barrier makes progress, and is also counted.
     let with_barrier = Kernel::new("LOOP: bar.sync 0;\nbra.uni LOOP;").shape(1, 64).at_most(100_000);
     assert!(with_barrier.launch_error().to_string().contains("the kernel does not end"));
 }
@@ -425,7 +427,7 @@ fn a_loop_that_only_computes_or_waits_is_found_before_one_that_stores() {
         let error = kernel.at_most_without_progress(50_000).launch_error().to_string();
         assert!(error.contains("instructions without a store that other threads see, a barrier or an end"), "{error}");
     }
-    // A store to local memory is no progress, one to global memory and a barrier are.
+    // A store to local memory is not progress; a store to global memory and a barrier are.
     let counts = |within: &str| {
         let body = format!(
             ".local .b32 own[1]; mov.u32 r1, 0; LOOP: add.u32 r1, r1, 1; {within} setp.lt.u32 p0, r1, 200000;\n@p0 bra.uni LOOP; ret;"

@@ -1,4 +1,4 @@
-//! Asynchronous copies from global to shared memory, which are visible after a wait.
+//! Asynchronous copies from global to shared memory, visible after a wait.
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::memory::AccessError;
@@ -47,7 +47,7 @@ fn another_thread_reads_a_copy_after_a_wait_and_a_barrier() {
 
 #[test]
 fn a_copy_is_not_visible_before_the_wait() {
-    // The read finds uninitialised memory, or the previous value.
+    // The read finds uninitialized memory, or the previous value.
     let read = "ld.shared.u32 r1, [r0];";
     for before in
         ["", "cp.async.commit_group;", "cp.async.wait_group 0;", "cp.async.commit_group; cp.async.wait_group 1;"]
@@ -203,7 +203,7 @@ fn memory_of_a_copy_in_flight_belongs_to_it() {
         ("st.shared.u32 [r0], 2;", true),
         ("st.shared.u8 [r0+3], r1;", true),
         ("cp.async.ca.shared.global [r0], [d0+4], 4;", true),
-        // The source is read until the wait, and may be read by others.
+        // The source is read until the wait, and others may also read it.
         ("st.global.u32 [d0], 2;", true),
         ("ld.global.u32 r1, [d0];", false),
         ("st.global.u32 [d0+4], 2;", false),
@@ -216,14 +216,15 @@ fn memory_of_a_copy_in_flight_belongs_to_it() {
         } else {
             kernel(access).report();
         }
-        // After the wait nothing is in flight.
+        // After the wait, nothing is in flight.
         kernel(&format!("cp.async.wait_all; {access}")).report();
     }
 }
 
 #[test]
 fn a_copy_that_begins_writes_at_once() {
-    // A thread reads its cell, and another one's copy to it begins before the barrier but ends behind it.
+    // A thread reads its cell. Another thread's copy to it begins before the barrier but ends after
+    // it.
     let kernel = |barrier: &str| {
         Kernel::new(format!(
             "{BEGIN} st.shared.u32 [r0], 1; bar.sync 0; ld.shared.u32 r1, [r0]; {barrier}

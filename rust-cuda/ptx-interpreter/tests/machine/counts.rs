@@ -6,7 +6,7 @@ use ptx_interpreter::{Access, AccessedSpace, SpaceTotals};
 
 const ROOM: &str = ".shared .align 16 .b8 room[16384];\n";
 
-/// Totals of global loads by 4 warps, whose thread t loads at `stride` · t.
+/// Totals of global loads by 4 warps. Thread t loads at `stride` · t.
 fn global_reads(stride: u32, form: &str, destination: &str) -> SpaceTotals {
     let body = format!("mad.wide.u32 d0, index, {stride}, input; ld.global.{form} {destination}, [d0]; ret;");
     Kernel::new(body).input(&vec![0; 8192]).shape(2, 64).report().accesses(AccessedSpace::Global, Access::Read)
@@ -30,7 +30,7 @@ fn coalesced_loads_touch_few_sectors_and_strided_ones_many() {
     assert_eq!(global_reads(16, "v4.u32", "{r0, r1, r2, r3}"), totals(128, 4, 64, 64));
 }
 
-/// Totals of a warp whose lane l stores 4 bytes at `stride` · l of shared memory.
+/// Totals of a warp. Lane l stores 4 bytes at `stride` · l in shared memory.
 fn shared_writes(stride: u32) -> SpaceTotals {
     let body = format!("mov.u32 r0, room; mad.lo.u32 r0, tid, {stride}, r0; st.shared.u32 [r0], tid; ret;");
     let kernel = Kernel::new(body).declare(ROOM).without_race_checks();
@@ -99,7 +99,7 @@ fn instructions_are_counted_by_class_for_warps_and_for_threads() {
         ex2.approx.ftz.f32 r3, r3; bar.sync 0; ld.global.u32 r7, [input]; atom.global.add.u32 r8, [output], 1; activemask.b32 r9; ret;";
     let report = Kernel::new(body).shape(3, 40).report();
     assert_eq!((report.blocks, report.threads, &*report.kernel), (3, 120, "kernel"));
-    // Two warps of each block.
+    // Two warps per block.
     assert_eq!(report.warp_instructions() - empty.warp_instructions(), 11 * 6);
     assert_eq!(report.thread_instructions() - empty.thread_instructions(), 11 * 120);
     assert_eq!(report.thread_instructions(), report.by_class().values().sum::<u64>());
@@ -137,7 +137,7 @@ fn branches_at_which_lanes_diverge_are_divergent() {
     for (limit, divergent) in [(0, 0), (5, 1), (32, 0), (40, 1), (64, 0)] {
         let body = format!("setp.lt.u32 p0, tid, {limit}; @p0 bra DONE; add.u32 r0, r0, 1; DONE: ret;");
         let report = Kernel::new(body).shape(3, 64).report();
-        // One branch and one return of each of six warps.
+        // One branch and one return in each of six warps.
         assert_eq!(report.branches().1, divergent * 3, "{limit}");
         let branch = report.instructions.iter().find(|instruction| instruction.place.text.starts_with("bra")).unwrap();
         assert_eq!((branch.counts.issued, branch.counts.divergent), (6, divergent * 3), "{limit}");

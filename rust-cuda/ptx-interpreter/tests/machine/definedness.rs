@@ -1,10 +1,11 @@
-//! Which bits of a value come from memory that nothing has written: random kernels agree with a model that goes bit by bit.
+//! Bits of a value that come from unwritten memory: random kernels agree with a bit-by-bit model.
 
 use crate::support::kernel::Kernel;
 use ptx_interpreter::{FaultKind, Uninitialised, memory::AccessError};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
-/// A bit: its value, and whether it is a copy of an unwritten one, and whether it is computed of unwritten ones.
+/// A bit: its value, whether it is a copy of an unwritten bit, and whether it is computed from
+/// unwritten bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Bit {
     value: bool,
@@ -21,7 +22,7 @@ impl Bit {
         self.is_copied || self.is_computed
     }
 
-    /// The same as far as `self` is unwritten and `depends` holds.
+    /// The unwritten marks of `self`, if `depends` holds.
     fn marks_if(self, depends: bool) -> (bool, bool) {
         (self.is_copied && depends, self.is_computed && depends)
     }
@@ -41,7 +42,7 @@ fn is_any_unwritten(bits: &[Bit]) -> bool {
     bits.iter().any(|bit| bit.is_unwritten())
 }
 
-/// A word whose bits are those of `of`, or constants.
+/// A word with bits copied from `of`, or constant bits.
 fn moved(value: u32, of: impl Fn(usize) -> Option<Bit>) -> Word {
     std::array::from_fn(|index| {
         let marks = of(index).map_or((false, false), |bit| bit.marks_if(true));
@@ -49,7 +50,7 @@ fn moved(value: u32, of: impl Fn(usize) -> Option<Bit>) -> Word {
     })
 }
 
-/// A word of which bit i is computed of unwritten bits if `is_unwritten` says so.
+/// A word. Bit i is computed from unwritten bits if `is_unwritten(i)`.
 fn computed(value: u32, is_unwritten: impl Fn(usize) -> bool) -> Word {
     std::array::from_fn(|index| Bit {
         value: value >> index & 1 == 1,
@@ -58,7 +59,7 @@ fn computed(value: u32, is_unwritten: impl Fn(usize) -> bool) -> Word {
     })
 }
 
-/// The model's registers, as the kernel has them: `r10` to `r15`, and `p0` to `p3`.
+/// The model's registers, the same as the kernel's: `r10` to `r15`, and `p0` to `p3`.
 #[derive(Debug)]
 struct Model {
     words: [Word; 6],
@@ -81,7 +82,7 @@ fn step(random: &mut SmallRng, model: &mut Model) -> String {
     let (text, result) = match random.random_range(0..24) {
         kind @ (0 | 1) => {
             let is_and = kind == 0;
-            // A bit of one source matters unless the other decides the result.
+            // A bit of one source matters unless the other one decides the result.
             let decides = |other: Bit| !other.is_unwritten() && other.value != is_and;
             let result = if is_and { vx & vy } else { vx | vy };
             let bits = std::array::from_fn(|index| {
@@ -108,7 +109,7 @@ fn step(random: &mut SmallRng, model: &mut Model) -> String {
             let result = (vx as i32 >> amount.min(SIGN)) as u32;
             (format!("shr.s32 r{r}, r{ra}, {amount};"), moved(result, |index| Some(x[(index + amount).min(SIGN)])))
         }
-        // Shifts by a register: one that is unwritten decides everything.
+        // Shifts by a register. An unwritten amount decides everything.
         7 => {
             let amount = vy as usize;
             let result = if amount < 32 { vx << amount } else { 0 };
@@ -224,7 +225,7 @@ fn step(random: &mut SmallRng, model: &mut Model) -> String {
     text
 }
 
-/// The conjunction of two predicates, or else the disjunction.
+/// The conjunction of two predicates, otherwise the disjunction.
 fn joined(one: Bit, other: Bit, is_and: bool) -> Bit {
     let decides = |bit: Bit| !bit.is_unwritten() && bit.value != is_and;
     let value = if is_and { one.value && other.value } else { one.value || other.value };
@@ -237,7 +238,8 @@ fn either(one: Bit, other: Bit) -> Bit {
     Bit { value: one.value != other.value, is_copied: false, is_computed }
 }
 
-/// A kernel's text after the loads, the model after it, and what of the model the kernel uses at its end.
+/// A kernel's text after the loads, the model after it, and the part of the model that the kernel
+/// uses at its end.
 fn kernel(random: &mut SmallRng) -> (String, bool) {
     let mut text = "mov.u32 r9, room;\n".to_owned();
     let mut memory = [word(u32::MAX); 4];
@@ -281,7 +283,7 @@ fn kernel(random: &mut SmallRng) -> (String, bool) {
             model.predicates[predicate].is_unwritten()
         }
         1 => {
-            // Of a copied value nothing is said, and of the low byte alone nothing above it matters.
+            // A copied value is not reported, and for the low byte the bits above it do not matter.
             text += &format!("st.global.u8 [cell], r{}; ret;", which + 10);
             model.words[which][..8].iter().any(|bit| bit.is_computed)
         }

@@ -4,7 +4,8 @@ use crate::support::kernel::Kernel;
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::{Fault, FaultKind, LaunchError, Machine, Options};
 
-/// A module whose kernel `k` prints `format` with 8-byte arguments, whose type and value in lane order `arguments` has.
+/// A module with a kernel `k` that prints `format` with 8-byte arguments. `arguments` lists their
+/// types, and their values in lane order.
 fn prints(format: &str, arguments: &[(&str, &str)]) -> String {
     let bytes: Vec<String> = format.bytes().chain([0]).map(|byte| byte.to_string()).collect();
     let mut stores = String::new();
@@ -34,7 +35,8 @@ fn prints(format: &str, arguments: &[(&str, &str)]) -> String {
     )
 }
 
-/// What the threads of `blocks` blocks of 4 print, and the count that vprintf returns.
+/// The texts printed by the threads of `blocks` blocks of 4 threads, and the count that vprintf
+/// returns.
 fn printed(text: &str, blocks: u32) -> (Vec<String>, u32) {
     let mut machine = Machine::new(text).unwrap();
     assert_eq!(machine.refused().next(), None, "{text}");
@@ -78,7 +80,7 @@ fn arguments_are_formatted_as_c_formats_them() {
             &[("b64", "-3"), ("b64", "-4"), ("b64", "-1"), ("b64", "7"), ("b64", "4096")],
             "-3 -4 18446744073709551615 7 0x1000",
         ),
-        // A double is at a multiple of 8.
+        // A double is aligned to a multiple of 8.
         (
             "%d %f %.3f %e %g",
             &[("b32", "1"), ("f64", &pi), ("f64", &third), ("f64", &huge), ("f64", &pi)],
@@ -185,7 +187,7 @@ fn a_module_loads_without_the_kernels_that_are_not_supported() {
         let error = error.to_string();
         assert!(error.starts_with(&format!("kernel {kernel}: ")) && error.contains(expected), "{error}");
     }
-    // Not a kernel's body: the whole module is refused.
+    // The error is not in a kernel's body, so the whole module is refused.
     for text in [text.replace(".visible .entry last", ".nonsense .entry last"), text.replacen("ret;\n}", "ret;\n", 1)] {
         assert!(Machine::new(&text).is_err());
     }

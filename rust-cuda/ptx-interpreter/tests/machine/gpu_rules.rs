@@ -1,4 +1,5 @@
-//! By options that are not strict, what PTX and GPUs since sm_70 define is right, and notes say what an author should know.
+//! With options that are not strict, code that PTX and GPUs since sm_70 define is accepted, and
+//! notes tell what an author should know.
 
 use crate::support::kernel::{Kernel, each};
 use cuda_launch::LaunchConfig;
@@ -23,7 +24,7 @@ fn a_barrier_does_not_wait_for_threads_that_have_exited() {
         let body = |threads: u32| {
             format!("setp.ge.u32 p0, tid, {threads}; {leave}\nbar.sync 0; st.global.u32 [cell], 7;\nDONE: ret;")
         };
-        // Whole warps exit, before the others arrive or after.
+        // Whole warps exit, before or after the others arrive.
         assert_eq!(notes(&kernel(&body(32), 96)), []);
         assert_eq!(kernel(&body(32), 96).words(32), [7; 32]);
         for order in ["ascending", "descending"] {
@@ -33,7 +34,7 @@ fn a_barrier_does_not_wait_for_threads_that_have_exited() {
                 "{leave} {order}"
             );
         }
-        // The last warp of a block may have fewer lanes, of which none exits.
+        // The last warp of a block may have fewer lanes. None of them exits.
         assert_eq!(notes(&kernel(&body(70), 70)), []);
     }
 }
@@ -53,10 +54,10 @@ fn a_reduction_at_a_barrier_is_of_those_that_have_not_exited() {
 
 #[test]
 fn a_barrier_with_a_count_waits_for_warps_that_arrive() {
-    // Half a warp has exited; its other half is the warp.
+    // Half a warp has exited; the other half counts as the warp.
     let body = "setp.ge.u32 p0, tid, 48; @p0 ret; bar.sync 1, 64; st.global.u32 [cell], 3; ret;";
     assert_eq!(kernel(body, 64).words(48), [3; 48]);
-    // A warp that has exited does not arrive, as the barrier is not one of all threads.
+    // An exited warp does not arrive because the barrier is not for all threads.
     let body = "setp.ge.u32 p0, tid, 32; @p0 ret;\nbar.sync 1, 64;\nret;";
     let kind = kernel(body, 64).fault("bar.sync 1, 64;", 0, 0);
     assert!(matches!(kind, FaultKind::BarrierDivergence { waiting: 32, exited: 32, .. }), "{kind}");
@@ -82,7 +83,7 @@ fn warps_at_two_instructions_of_barrier_0_are_noted() {
         format!("setp.lt.u32 p0, tid, 32; @p0 bra ONE; bar.sync {number}; ret; ONE: bar.sync {number}; ret;")
     };
     assert_eq!(notes(&kernel(&body(0), 64)), [("barrier-in-two-arms", 1)]);
-    // Barriers with other numbers are those of PTX alone.
+    // Barriers with other numbers exist only in PTX.
     assert_eq!(notes(&kernel(&body(1), 64)), []);
     let message = kernel(&body(0), 64).report().notes[0].to_string();
     assert!(message.contains(": barrier in two arms: other warps wait at barrier 0 at PTX line "), "{message}");
@@ -102,7 +103,8 @@ fn a_cluster_barrier_does_not_wait_for_threads_that_have_exited() {
     assert_eq!(Kernel::new(body).shape(2, 32).clusters_of(2).by_gpu_rules().words(40), [4; 40]);
 }
 
-/// Each thread passes its own number of rounds with a barrier, and ends: at each barrier, those threads meet that are left.
+/// Each thread passes its own number of rounds with a barrier, and ends. The remaining threads meet
+/// at each barrier.
 #[test]
 fn barriers_of_random_numbers_of_rounds_order_those_that_are_left() {
     let seed = test_support::seed(7);
@@ -110,7 +112,8 @@ fn barriers_of_random_numbers_of_rounds_order_those_that_are_left() {
     for _ in 0..20 {
         let threads = random.random_range(1..=160);
         let rounds: Vec<u32> = (0..threads).map(|_| random.random_range(0..5)).collect();
-        // In round i a thread writes i to its cell, and after a barrier adds up what all wrote: of those that have ended, the last round's.
+        // In round i, a thread writes i to its cell. After a barrier it adds up the values of all
+        // threads, which are those of the last round for threads that have ended.
         let body = format!(
             "mad.wide.u32 d1, tid, 4, input; ld.global.u32 r1, [d1]; shl.b32 r2, tid, 2; mov.u32 r3, room; add.u32 r2, r2, r3;
              st.shared.u32 [r2], 0; mov.u32 r4, 0; mov.u32 r8, 0;
@@ -144,7 +147,8 @@ fn a_shuffles_distance_is_modulo_32() {
 
 #[test]
 fn the_last_block_lacks_a_fence_behind_its_counter() {
-    // Each block adds its part, and the one that counts to two reads both: with a barrier behind the counter, in another thread of it.
+    // Each block adds its part. The block that counts to two reads both parts, with a barrier after
+    // the counter, in another of its threads.
     let body = |operation: &str, fence: &str, reader: u32| {
         format!(
             "mov.u32 r1, %ctaid.x; mad.wide.u32 d1, r1, 4, output; setp.ne.u32 p0, tid, 0; @p0 bra READ; st.global.u32 [d1], 5; membar.gl;
@@ -168,7 +172,8 @@ fn the_last_block_lacks_a_fence_behind_its_counter() {
             "{message}"
         );
     }
-    // A poll does not count, and without the writer's fence the counter orders nothing: both are races.
+    // A poll is not a counter, and without the writer's fence the counter orders nothing. Both are
+    // races.
     let poll = launched("mov.u32 r5, 1; atom.global.exch.b32 r2, [output+8], r5", "", 0);
     assert!(matches!(poll.error().unwrap().fault().unwrap().kind, FaultKind::Race { reason: None, .. }));
     let unfenced = body(count, "", 0).replacen("membar.gl;", "", 1);
@@ -176,7 +181,7 @@ fn the_last_block_lacks_a_fence_behind_its_counter() {
     assert!(matches!(unfenced.error().unwrap().fault().unwrap().kind, FaultKind::Race { reason: None, .. }));
 }
 
-/// Whether the load of an unwritten word is a note; otherwise it is a fault.
+/// Whether the load of an unwritten word is a note rather than a fault.
 fn is_noted(body: &str) -> bool {
     match kernel(body, 32).launched() {
         Ok(report) => {
@@ -236,7 +241,7 @@ fn an_unwritten_value_is_a_fault_where_it_matters() {
     }
 }
 
-/// The first register that is declared is like all others.
+/// The first declared register is like all others.
 #[test]
 fn the_first_register_may_hold_an_unwritten_value() {
     let text = |then: &str| {
@@ -261,7 +266,7 @@ fn unwritten_values_may_be_errors_or_nothing() {
     assert_eq!(with(Uninitialised::Off).report().notes, []);
     assert_eq!(with(Uninitialised::Note).report().notes.len(), 1);
     with(Uninitialised::Error).fault("ld.shared.u32 r1, [room];", 0, 0);
-    // Local memory is no other one.
+    // Local memory behaves no differently.
     for (space, load) in [("local", "\nld.local.u32 r1, [own];\n"), ("shared", "\nld.shared.u32 r1, [room];\n")] {
         let body = format!(".local .align 4 .b8 own[4];{load}setp.eq.u32 p0, r1, 3; @p0 bra DONE; DONE: ret;");
         kernel(&body, 32).with_uninitialised(Uninitialised::Off).report();
@@ -272,7 +277,7 @@ fn unwritten_values_may_be_errors_or_nothing() {
 
 #[test]
 fn a_lane_goes_on_after_an_unwritten_value() {
-    // Its use is the only fault: it reaches the shuffle, at which the others wait.
+    // Its use is the only fault. The lane still reaches the shuffle where the others wait.
     let body = "setp.lt.u32 p0, tid, 3; shl.b32 r9, tid, 2; mov.u32 r8, room; add.u32 r9, r9, r8; @p0 st.shared.u32 [r9], 1;
          ld.shared.u32 r1, [r9]; setp.gt.u32 p1, r1, 5; @p1 add.u32 r5, r5, 1; @p1 bra NEXT; NEXT: shfl.sync.down.b32 r2, r1, 1, 31, -1; st.global.u32 [cell], r2; ret;";
     let error = kernel(body, 32).with_max_faults(20).launch_error();
@@ -291,14 +296,15 @@ fn a_missing_barrier_is_a_race_and_not_an_unwritten_value() {
     let kind = kernel(&body(""), 64).fault("st.shared.u32 [r9], tid;", 0, 32);
     assert!(matches!(kind, FaultKind::Race { .. }), "{kind}");
     assert_eq!(kernel(&body("bar.sync 0;"), 64).words(64), each(64, |thread| (thread ^ 32) + 1));
-    // Without checks of races nothing else is known.
+    // Without race checks, no other cause is known.
     let kind = kernel(&body(""), 64).without_race_checks().fault("ld.shared.u32 r1, [r7];", 0, 0);
     assert!(matches!(kind, FaultKind::Access { .. }), "{kind}");
 }
 
 #[test]
 fn a_silent_store_beside_reads_is_noted() {
-    // One thread stores the value that the memory has while the others read: before them, and after them.
+    // One thread stores the value already in memory while the others read, before them or after
+    // them.
     let body = |stored: u32, address: &str| {
         format!(
             "setp.ne.u32 p0, tid, 3; @p0 bra READ;\nst.{address}, {stored};\nbra DONE; READ:\nld.{address_of_load};\nDONE: ret;",
@@ -312,7 +318,8 @@ fn a_silent_store_beside_reads_is_noted() {
             let other = kernel(&body(1, "global.u32 [input]"), threads).in_order(order);
             assert_eq!(other.launch_error().fault().unwrap().kind.id(), "race", "{order}");
         }
-        // A value that may be read before it is written is no silent store, whatever the memory has.
+        // A value that may be read before it is written is not a silent store, whatever memory
+        // contains.
         let unwritten = kernel(&body(u32::MAX, "shared.u32 [room]"), 96).in_order(order);
         assert_eq!(unwritten.launch_error().fault().unwrap().kind.id(), "race", "{order}");
     }
@@ -331,7 +338,7 @@ fn a_silent_store_beside_reads_is_noted() {
 
 #[test]
 fn stores_of_two_values_by_one_instruction_are_no_silent_ones() {
-    // Lanes 0 and 1 store to one word what it has and something else, in whichever order.
+    // Lanes 0 and 1 store the old value and a different one to the same word, in either order.
     for (first, second) in [(0, 7), (7, 0)] {
         let body = format!(
             "setp.eq.u32 p0, tid, 0; selp.u32 r1, {first}, {second}, p0; shr.u32 r2, tid, 1; mad.wide.u32 d1, r2, 4, input;
@@ -343,19 +350,21 @@ fn stores_of_two_values_by_one_instruction_are_no_silent_ones() {
 
 #[test]
 fn a_store_of_a_value_that_the_thread_has_stored_before_is_silent() {
-    // As in Numba's tests of `syncwarp`: lane 0 stores again what it has stored before a barrier, while the others read.
+    // Like in Numba's tests of `syncwarp`: lane 0 stores again the value that it stored before a
+    // barrier, while the others read.
     let body =
         "setp.ne.u32 p0, tid, 0; @!p0 st.shared.u32 [room], 42; bar.warp.sync -1;\n@!p0 st.shared.u32 [room], 42;
          ld.shared.u32 r1, [room]; st.global.u32 [cell], r1; ret;";
     assert_eq!(notes(&kernel(body, 32)), [("same-value-race", 31)]);
-    // Without the barrier the others may read what was there before.
+    // Without the barrier, the others may read the earlier value.
     let unordered = kernel(&body.replace("bar.warp.sync -1;", ""), 32).launch_error();
     assert_eq!(unordered.fault().unwrap().kind.id(), "race");
 }
 
 #[test]
 fn an_asynchronous_copy_may_copy_unwritten_bytes() {
-    // A thread writes the first two bytes of its word in global memory, and copies the word through shared memory.
+    // A thread writes the first two bytes of its word in global memory, and copies the word through
+    // shared memory.
     let body = |value: u32, then: &str| {
         format!(
             "shl.b32 r9, tid, 2; mov.u32 r8, room; add.u32 r9, r9, r8; ld.shared.u32 r1, [r9]; st.global.u32 [cell], r1;

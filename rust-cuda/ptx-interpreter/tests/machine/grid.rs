@@ -1,11 +1,11 @@
-//! The grid barrier of CUDA's cooperative groups, which the driver places in the grid's workspace.
+//! The grid barrier of CUDA's cooperative groups. The driver places it in the grid's workspace.
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::FaultKind;
 use ptx_interpreter::limits::MULTIPROCESSORS;
 
-/// The code of `cg::grid_group::sync`: block 0 adds 0x80000000 minus the number of other blocks, each other block adds
-/// 1, and all wait until the upper bit flips.
+/// The code of `cg::grid_group::sync`. Block 0 adds 0x80000000 minus the number of other blocks,
+/// each other block adds 1, and all wait until the upper bit flips.
 const SYNC: &str = "
     bar.sync 0; setp.ne.u32 p1, tid, 0; @p1 bra SYNCED;
     mov.u32 r10, %ctaid.x; setp.eq.u32 p2, r10, 0; mov.u32 r11, %nctaid.x; sub.u32 r11, 0x80000001, r11;
@@ -23,7 +23,7 @@ fn neighbours(between: &str) -> Kernel {
          mad.wide.u32 d2, r5, 4, output;\nld.global.u32 r6, [d2];\n mad.wide.u32 d3, r3, 4, cell; st.global.u32 [d3], r6; ret;"
     ))
     .shape(5, 40)
-    // A block also polls while the system keeps another from running.
+    // A block also polls while the operating system keeps another one from running.
     .at_most(1 << 28)
 }
 

@@ -1,5 +1,5 @@
-//! Overflow of an f16 exponential in a GELU: by IEEE 754 and the PTX ISA the quotient of two infinities makes it NaN,
-//! unless tanh is an instruction.
+//! Overflow of an f16 exponential in a GELU. By IEEE 754 and the PTX ISA, the quotient of two
+//! infinities makes it NaN, unless tanh is a single instruction.
 
 use crate::support::kernel::Kernel;
 
@@ -20,7 +20,7 @@ fn exponentials_overflow_to_infinity() {
     assert_eq!(halves("ex2.approx.f16 h1, h0;", 0x4b80, 1), [0x7800]);
     assert_eq!(halves("ex2.approx.f16 h1, h0;", 0x4c00, 1), [INFINITY]);
     assert_eq!(halves("ex2.approx.f16 h1, h0;", 0xfc00, 1), [0]);
-    // Through f32, as NVRTC compiles `hexp`: 2^17 is finite there, and rounds to infinity in f16.
+    // Through f32, like NVRTC compiles `hexp`: 2^17 is finite in f32 and rounds to infinity in f16.
     let through_f32 = "mov.f32 r0, 0f41880000; ex2.approx.ftz.f32 r1, r0; cvt.rn.f16.f32 h1, r1;";
     assert_eq!(halves(through_f32, 0, 1), [INFINITY]);
     assert_eq!(halves("mov.f32 r1, 0f477fefff; cvt.rn.f16.f32 h1, r1;", 0, 1), [0x7bff]);
@@ -32,7 +32,7 @@ fn infinities_stay_and_their_quotient_is_nan() {
     // ∞ ± 1 = ∞; 1/∞ = 0; ∞ × 0 is NaN, and so is ∞ − ∞ (IEEE 754-2019, 6.1 and 7.2). A NaN of f16 is 0x7fff.
     let sums = "mov.b16 h9, 0x3c00; sub.f16 h1, h0, h9; add.f16 h2, h0, h9; sub.f16 h3, h0, h0;";
     assert_eq!(halves(sums, INFINITY, 3), [INFINITY, INFINITY, NAN]);
-    // `hdiv` as NVRTC compiles it: by the reciprocal in f32.
+    // `hdiv` as compiled by NVRTC: with the reciprocal in f32.
     let quotient = "cvt.f32.f16 r0, h0; rcp.approx.ftz.f32 r1, r0; mul.f32 r2, r0, r1; cvt.rn.f16.f32 h1, r2;";
     assert_eq!(halves(quotient, INFINITY, 1), [NAN]);
 }
@@ -53,7 +53,8 @@ fn a_gelu_by_exponentials_is_nan_where_they_overflow_and_by_tanh_it_is_not() {
     assert_eq!(halves(by_tanh, INFINITY, 1), [0x3c00]);
 }
 
-/// A packed comparison is the comparison of each half: `setp` writes both predicates, `set` both halves of its result.
+/// A packed comparison compares each half: `setp` writes both predicates, `set` both halves of its
+/// result.
 #[test]
 fn packed_comparisons_compare_each_half() {
     // −∞, −1, −0, +0, the smallest subnormal, 1, 1.5, ∞, NaN, in f16 and bf16.
@@ -63,7 +64,8 @@ fn packed_comparisons_compare_each_half() {
     for (t, flush, values, one) in [("f16", "", f16, 0x3c00), ("f16", ".ftz", f16, 0x3c00), ("bf16", "", bf16, 0x3f80)]
     {
         for name in names {
-            // Lane i compares value i % 9 with all others, in the lower halves, and the reverse in the upper ones.
+            // Lane i compares value i % 9 with all others in the lower halves, and in reverse in
+            // the upper halves.
             for (other, b) in values.into_iter().enumerate() {
                 let table: Vec<u32> = (0..32)
                     .map(|lane| {

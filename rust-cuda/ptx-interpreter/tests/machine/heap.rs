@@ -9,7 +9,7 @@ use crate::support::kernel::Kernel;
 const DECLARED: &str =
     ".extern .func (.param .b64 pointer) malloc (.param .b64 bytes);\n.extern .func free (.param .b64 pointer);\n";
 
-/// A call of malloc for `bytes`, whose pointer is in a register then.
+/// A call to malloc for `bytes`. The pointer is then in the register.
 fn malloc(bytes: &str, register: &str) -> String {
     format!(
         "{{ .param .b64 n; .param .b64 q; st.param.b64 [n], {bytes}; call.uni (q), malloc, (n); ld.param.b64 {register}, [q]; }}\n"
@@ -41,7 +41,7 @@ fn each_thread_has_a_block_of_its_own() {
 
 #[test]
 fn a_block_that_is_used_again_has_no_past() {
-    // 100 blocks of a MiB, one after the other, by each of two warps, in a heap of 8 MiB.
+    // 100 blocks of 1 MiB, one after the other, by each of two warps, in a heap of 8 MiB.
     let one = malloc("1048576", "d1")
         + "setp.eq.u64 p1, d1, 0; @p1 trap; st.u32 [d1+1000], tid; ld.u32 r1, [d1+1000]; setp.ne.u32 p1, r1, tid; @p1 trap;\n"
         + &free("d1");
@@ -57,7 +57,7 @@ fn a_block_is_unwritten_before_its_first_store_and_after_it_is_freed() {
     for body in [
         malloc("8", "d1") + read,
         malloc("8", "d1") + "st.u64 [d1], 5;\n" + &free("d1") + read,
-        // Beyond its end.
+        // Beyond the block's end.
         malloc("4", "d1") + "st.u32 [d1], 5;\n" + read,
     ] {
         let fault = kernel(body).shape(1, 1).output_bytes(4).fault("ld.u32 r1, [d1+4]", 0, 0);

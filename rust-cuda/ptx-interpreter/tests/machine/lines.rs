@@ -29,7 +29,7 @@ fn an_instruction_of_line_0_has_the_line_before() {
 #[test]
 fn a_line_of_an_inlined_function_names_the_call() {
     assert_eq!(place(".loc 2 30 4, function_name $L, inlined_at 1 5 3"), "header.h:30:4, inlined at kernel.cu:5:3");
-    // For nested inlining, the outermost call: the kernel's own line.
+    // With nested inlining, the outermost call: the kernel's own line.
     let nested = ".loc 2 30 4, function_name $L, inlined_at 1 5 3\n.loc 3 8 1, function_name $L, inlined_at 2 30 4";
     assert_eq!(place(nested), "inner.h:8:1, inlined at kernel.cu:5:3");
     let circular = ".loc 2 3 4, function_name $L, inlined_at 3 1 1\n.loc 3 1 1, function_name $L, inlined_at 2 3 4";

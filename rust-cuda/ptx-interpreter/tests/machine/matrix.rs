@@ -12,7 +12,7 @@ struct Element {
     bits: fn(f32) -> u32,
 }
 
-/// The f16 bits of a small integer, which is exact in every element type.
+/// The f16 bits of a small integer. It is exact in every element type.
 pub(crate) fn f16_bits(value: f32) -> u32 {
     let magnitude = value.abs();
     if magnitude == 0.0 {
@@ -33,7 +33,7 @@ pub(crate) fn f16_value(bits: u32) -> f32 {
 
 const F16: Element = Element { name: "f16", per_register: 2, bits: f16_bits };
 const BF16: Element = Element { name: "bf16", per_register: 2, bits: |value| value.to_bits() >> 16 };
-/// Their values of small integers are those of f16 without the low bits, e4m3's with another bias.
+/// For small integers, the value is the f16's without the low bits; e4m3 has a different bias.
 const E4M3: Element = Element {
     name: "e4m3",
     per_register: 4,
@@ -106,7 +106,7 @@ fn products_match_the_reference() {
                 (0..rows).map(|_| (0..columns).map(|_| rng.random_range(-8..=8) as f32).collect()).collect()
             };
             let (a, b, c) = (matrix(16, depth), matrix(depth, 8), matrix(16, 8));
-            // Each lane's registers: A, B, C.
+            // The registers of each lane: A, B, C.
             let (of_a, of_b) = (16 * depth / 32, 8 * depth / 32);
             let mut input = Vec::new();
             let mut pack = |elements: Vec<f32>, per_register: usize, bits: fn(f32) -> u32| {
@@ -185,7 +185,7 @@ fn products_of_bytes_and_of_f64_match_the_reference() {
                 ("r", true) => ".rn",
                 _ => "",
             };
-            // C of bytes reaches the ends of its range, where sums wrap around or saturate.
+            // For bytes, C reaches the ends of its range, where sums wrap around or saturate.
             let limit = if is_f64 { 1000.0 } else { f64::from(i32::MAX) };
             let mut matrix = |rows: usize, columns: usize, low: f64, high: f64| -> Vec<Vec<f64>> {
                 let element =
@@ -199,7 +199,7 @@ fn products_of_bytes_and_of_f64_match_the_reference() {
             if !is_f64 {
                 (c[0][0], c[1][1], c[2][2]) = (f64::from(i32::MAX), f64::from(i32::MIN), 0.0);
             }
-            // The elements of each lane's registers, by the tables of the PTX ISA.
+            // The elements of each lane's registers, from the tables of the PTX ISA.
             let per_register = if is_f64 { 1 } else { 4 };
             let (in_a, in_b, in_c) = (rows * depth / 32, depth * 8 / 32, rows * 8 / 32);
             let at_a = |lane: usize, i: usize| {
@@ -341,7 +341,7 @@ fn ldmatrix_loads_two_elements_of_each_matrix_per_lane() {
 
 #[test]
 fn a_product_of_loaded_fragments_matches_the_reference() {
-    // As in a kernel: A (16 × 16) is loaded with x4, and B (16 × 8, row-major) with x2.trans.
+    // Like in a kernel: A (16 × 16) is loaded with x4, and B (16 × 8, row-major) with x2.trans.
     let body = "
         mad.wide.u32 d0, tid, 16, input; mov.u32 r0, room; mad.lo.u32 r1, tid, 16, r0;
         ld.global.v4.u32 {r2, r3, r4, r5}, [d0]; st.shared.v4.u32 [r1], {r2, r3, r4, r5};

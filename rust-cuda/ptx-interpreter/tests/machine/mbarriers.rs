@@ -6,8 +6,9 @@ use ptx_interpreter::{Fault, FaultKind, LoadError, RaceReason};
 use crate::support::kernel::{Kernel, each};
 
 const ROOM: &str = ".shared .align 16 .b8 room[4096];\n.shared .align 8 .b64 bars[2];\n";
-/// r1 is the thread's place in `room`, of 16 bytes, r2 an mbarrier of one arrival; r10 the block's rank, r11 the number of blocks, r12
-/// the next block's rank, and r13 and r14 the same places there. p0 holds in thread 0.
+/// r1 is the thread's place of 16 bytes in `room`, and r2 an mbarrier with one arrival. r10 is the
+/// block's rank, r11 the number of blocks, and r12 the next block's rank. r13 and r14 are the same
+/// places in that block. p0 holds in thread 0.
 const BEGIN: &str = "
     mov.u32 r0, room; mad.lo.u32 r1, tid, 16, r0; mov.u32 r2, bars; setp.eq.u32 p0, tid, 0;
     mov.u32 r10, %cluster_ctarank; mov.u32 r11, %cluster_nctarank; add.u32 r12, r10, 1; rem.u32 r12, r12, r11;
@@ -18,7 +19,7 @@ const BARRIER: &str = "barrier.cluster.arrive; barrier.cluster.wait;";
 const SEND: &str =
     "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [r13], {tid, index, tid, index}, [r14];";
 
-/// Instructions that wait for the phase with a parity, with a label of this name.
+/// Instructions that wait for the phase with a parity, using a label with this name.
 fn wait(name: &str, parity: &str) -> String {
     format!("{name}: mbarrier.try_wait.parity.shared::cta.b64 p1, [r2], {parity};\n@!p1 bra {name};")
 }
@@ -39,7 +40,7 @@ fn fault_of(kernel: &Kernel) -> Fault {
     error.fault().unwrap_or_else(|| panic!("{error}")).clone()
 }
 
-/// Sends the thread's index to the next block, and reads what the block before has sent.
+/// Sends the thread's index to the next block, and reads the value sent by the previous block.
 const EXCHANGE: &str = "@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; SEND; WAIT0(0);
     ld.shared.u32 r4, [r1+4]; st.global.u32 [cell], r4; BARRIER; ret;";
 
@@ -77,7 +78,8 @@ fn every_size_is_stored_and_counted() {
 
 #[test]
 fn phases_alternate() {
-    // Each round reads what has come before it sends on: the other block's next store waits for its own phase, which this one completes.
+    // Each round reads the received value before sending: the other block's next store waits for
+    // its own phase, which this one completes.
     let body = "mov.u32 r5, index; mov.u32 r6, 0;
         ROUND: @p0 mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [r2], BYTES; and.b32 r7, r6, 1; BARRIER;
         st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [r13], {r5, r5, r5, r5}, [r14];
@@ -97,11 +99,11 @@ fn what_has_not_been_waited_for_is_a_race() {
     let own = SEND.replace("r13", "r15").replace("r14", "r16");
     let own = format!("mapa.shared::cluster.u32 r15, r1, r10; mapa.shared::cluster.u32 r16, r2, r10; {own}");
     for (body, reason) in [
-        // It reads what it sends to itself.
+        // Reads the value that it sends to itself.
         (format!("{own} ld.shared.u32 r4, [r1]; BARRIER; ret;"), in_flight),
-        // The phase is complete with half of the bytes.
+        // The phase completes with half of the bytes.
         (EXCHANGE.replace("BYTES", "256"), None),
-        // Thread 0 alone waits.
+        // Only thread 0 waits.
         (EXCHANGE.replace("WAIT0(0);", "@!p0 bra ON; WAIT0(0); ON:"), None),
         // Another block sends again while this one reads.
         (
@@ -114,9 +116,10 @@ fn what_has_not_been_waited_for_is_a_race() {
             ),
             None,
         ),
-        // It sends to itself, and reads it when the phase is complete, but without waiting for it.
+        // Sends to itself, and reads the value when the phase is complete, but without waiting for
+        // it.
         (format!("@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; {own} ld.shared.u32 r4, [r1]; BARRIER; ret;"), None),
-        // It sends to itself twice.
+        // Sends to itself twice.
         (
             format!(
                 "@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; {own} @p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES;
@@ -125,11 +128,11 @@ fn what_has_not_been_waited_for_is_a_race() {
             ),
             None,
         ),
-        // The wait is for the phase before.
+        // The wait is for the previous phase.
         (format!("st.shared.u32 [r1+4], tid; BARRIER; {}", EXCHANGE.replace("WAIT0(0);", "WAIT1(1);")), None),
-        // Two threads store to one place.
+        // Two threads store to the same place.
         (EXCHANGE.replace("SEND;", "sub.u32 r13, r13, r1; add.u32 r13, r13, r0; SEND;"), None),
-        // The mbarrier is initialised without a barrier of the cluster before its use.
+        // The mbarrier is initialized without a cluster barrier before its use.
         (format!("@p0 mbarrier.init.shared::cta.b64 [r2], 1; {EXCHANGE}"), None),
     ] {
         let fault = fault_of(&kernel(&body, 2, 32, 2).with_same_value_faults());
@@ -138,8 +141,8 @@ fn what_has_not_been_waited_for_is_a_race() {
     }
 }
 
-/// Two blocks send to each other in turn, without a barrier: the first sends again when it has the answer, which the second sends when it
-/// has read what came.
+/// Two blocks send to each other alternately, without a barrier. The first sends again when it has
+/// the answer, which the second sends after reading the received value.
 const IN_TURN: &str = "mov.u32 r5, tid; mov.u32 r6, 0; setp.eq.u32 p3, r10, 1; @p3 bra.uni SECOND;
     FIRST: @p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; and.b32 r7, r6, 1;
     ASK: st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [r13], {r5, r5, r5, r5}, [r14];
@@ -159,7 +162,7 @@ fn what_a_thread_has_read_before_it_sends_is_ordered() {
         let count = 2 * threads;
         assert_eq!(kernel(IN_TURN, 2, threads, 2).words(count as usize), each(count, |index| index % threads + 4));
     }
-    // It reads after it has answered.
+    // Reads after it has answered.
     let answer = "ANSWER: st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [r13], {r5, r5, r5, r5}, [r14];";
     let late = IN_TURN.replace(answer, "").replace("READ:", &format!("add.u32 r5, r5, 1; {answer}"));
     let fault = fault_of(&kernel(&late, 2, 32, 2));
@@ -169,7 +172,8 @@ fn what_a_thread_has_read_before_it_sends_is_ordered() {
 #[test]
 fn what_a_thread_has_written_before_it_sends_is_not_ordered() {
     let count = 128;
-    // What the own block's other threads have written, or the block before by its name in the cluster.
+    // Values written by the block's other threads, or by the previous block through its cluster
+    // address.
     let written = "st.shared.u32 [r1+1024], index; xor.b32 r8, r1, 32;";
     let remote = "add.u32 r8, r13, 1024; st.shared::cluster.u32 [r8], tid; mov.u32 r8, r1;";
     for (writes, barrier, expected) in [
@@ -187,7 +191,8 @@ fn what_a_thread_has_written_before_it_sends_is_not_ordered() {
 
 #[test]
 fn what_a_thread_has_waited_for_is_ordered_by_what_it_sends() {
-    // Each block sends to the next one when it has what the block before has sent; the last one reads all of that where it came.
+    // Each block sends to the next one once it has the previous block's value. The last block reads
+    // all of them at their destinations.
     let body = "@p0 mbarrier.arrive.expect_tx.shared.b64 _, [r2], BYTES; mov.u32 r5, tid; setp.eq.u32 p3, r10, 0; @p3 bra.uni SENT;
         WAIT0(0); ld.shared.u32 r5, [r1]; add.u32 r5, r5, 1; WRITES;
         SENT: setp.eq.u32 p3, r12, 0; @p3 bra.uni LAST;
@@ -196,7 +201,7 @@ fn what_a_thread_has_waited_for_is_ordered_by_what_it_sends() {
         END: st.global.u32 [cell], r5; BARRIER; ret;";
     let expected = |index: u32| index % 32 * if index / 32 == 3 { 101 } else { 1 } + index / 32;
     assert_eq!(kernel(&body.replace("WRITES;", ""), 4, 32, 4).words(128), each(128, expected));
-    // What the second block writes there itself is not ordered with the last one's read.
+    // The second block's own write there is not ordered with the last block's read.
     let fault = fault_of(&kernel(&body.replace("WRITES;", "st.shared.u32 [r1], r5;"), 4, 32, 4));
     assert!(matches!(fault.kind, FaultKind::Race { reason: None, .. }), "{fault}");
 }
@@ -216,13 +221,13 @@ fn a_phase_that_is_never_complete_is_named() {
     let fault = fault_of(&kernel(&body, 2, 32, 2));
     assert!(matches!(fault.kind, FaultKind::PhaseNeverEnds { arrivals: 1, bytes: -512, .. }), "{fault}");
     assert!(fault.to_string().contains("which still expects 1 arrival and -512 bytes"), "{fault}");
-    // The phase after the last.
+    // The phase after the last one.
     let body = EXCHANGE.replace("BARRIER; ret;", "WAIT1(1); BARRIER; ret;");
     let fault = fault_of(&kernel(&body, 2, 32, 2));
     assert!(matches!(fault.kind, FaultKind::PhaseNeverEnds { arrivals: 1, bytes: 0, .. }), "{fault}");
 }
 
-/// Initialises an mbarrier for all threads of the block.
+/// Initializes an mbarrier for all threads of the block.
 const OF_ALL: &str = "mov.u32 r5, %ntid.x; @p0 mbarrier.init.shared.b64 [r2+8], r5; bar.sync 0;";
 
 /// Instructions that wait for the phase of the state in d0.
@@ -230,7 +235,8 @@ fn wait_for_state(name: &str) -> String {
     format!("{name}: mbarrier.test_wait.shared.b64 p1, [r2+8], d0; @!p1 bra {name};")
 }
 
-/// A kernel of one block, with an mbarrier of all of its threads at [r2+8]; r3 is the place of the thread before.
+/// A kernel of one block, with an mbarrier of all its threads at [r2+8]. r3 is the previous
+/// thread's place.
 fn block_kernel(body: &str, threads: u32) -> Kernel {
     let last = threads - 1;
     let begin = format!("{OF_ALL} sub.u32 r3, r1, 16; @p0 mad.lo.u32 r3, {last}, 16, r0;");
@@ -240,7 +246,7 @@ fn block_kernel(body: &str, threads: u32) -> Kernel {
     kernel(&format!("{begin} {body}"), 1, threads, 1)
 }
 
-/// Each thread reads what the thread before has stored, twice.
+/// Each thread reads the value stored by the previous thread, twice.
 const ROUNDS: &str =
     "st.shared.u32 [r1], tid; mbarrier.arrive.shared::cta.b64 d0, [r2+8]; STATE1; ld.shared.u32 r4, [r3];
     mbarrier.arrive.release.cta.shared.b64 d0, [r2+8], 1; STATE2; add.u32 r4, r4, 1; st.shared.u32 [r1], r4;
@@ -253,7 +259,7 @@ fn threads_wait_for_the_phase_of_their_arrival() {
         let count = threads as usize;
         assert_eq!(block_kernel(ROUNDS, threads).words(count), expected, "{threads} threads");
         assert_eq!(block_kernel(ROUNDS, threads).without_race_checks().words(count), expected, "{threads} threads");
-        // The time that a thread may be suspended is a hint; the other form of the same wait.
+        // The maximum suspension time is a hint. Also uses the other form of the same wait.
         let body = ROUNDS
             .replace("STATE2;", "ON: mbarrier.try_wait.acquire.cta.shared.b64 p1, [r2+8], d0, 1000; @!p1 bra ON;");
         assert_eq!(block_kernel(&body, threads).words(count), expected, "{threads} threads");
@@ -277,13 +283,13 @@ fn what_the_phase_of_a_state_does_not_order_is_a_race() {
         let fault = fault_of(&block_kernel(&body, 64));
         assert!(matches!(fault.kind, FaultKind::Race { .. }), "{body}\n{fault}");
     }
-    // The mbarrier goes while others wait for it.
+    // The mbarrier is invalidated while others wait for it.
     let body = ROUNDS.replace("STATE1;", "STATE1; @p0 mbarrier.inval.shared.b64 [r2+8];");
     let fault = fault_of(&block_kernel(&body, 64));
     assert!(matches!(fault.kind, FaultKind::Mbarrier { error: MbarrierError::NotInitialised, .. }), "{fault}");
 }
 
-/// Each thread copies the value of its cell, and reads the copy of the thread before.
+/// Each thread copies its cell's value, and reads the previous thread's copy.
 const COPY: &str =
     "st.global.u32 [cell], tid; cp.async.ca.shared.global [r1], [cell], 4; cp.async.mbarrier.arrive.shared.b64 [r2+8];
     mbarrier.arrive.shared.b64 d0, [r2+8]; STATE1; ld.shared.u32 r4, [r3]; st.global.u32 [cell], r4; ret;";
@@ -294,7 +300,7 @@ fn copies_arrive_at_mbarriers() {
         let expected = each(threads, |index| (index + threads - 1) % threads);
         let count = threads as usize;
         assert_eq!(block_kernel(COPY, threads).words(count), expected, "{threads} threads");
-        // The copies' arrivals are all that the phase expects.
+        // The phase expects only the copies' arrivals.
         let body = COPY.replace(
             "arrive.shared.b64 [r2+8];\n    mbarrier.arrive.shared.b64 d0, [r2+8]; STATE1;",
             "arrive.noinc.shared::cta.b64 [r2+8]; ON: mbarrier.try_wait.parity.shared.b64 p1, [r2+8], 0; @!p1 bra ON;",
@@ -302,7 +308,8 @@ fn copies_arrive_at_mbarriers() {
         assert_ne!(body, COPY);
         assert_eq!(block_kernel(&body, threads).words(count), expected, "{threads} threads");
     }
-    // A barrier of the block does not wait for the copies, nor does the thread that has begun them.
+    // A barrier of the block does not wait for the copies, and neither does the thread that began
+    // them.
     for (wait, reason) in [("bar.sync 0;", RaceReason::InFlight), ("sub.u32 r3, r1, 0;", RaceReason::InFlight)] {
         let body = COPY.replace("STATE1;", wait).replace("mbarrier.arrive.shared.b64 d0, [r2+8];", "");
         let fault = fault_of(&block_kernel(&body, 64));
@@ -310,8 +317,9 @@ fn copies_arrive_at_mbarriers() {
     }
 }
 
-/// Thread 0 copies the block's part of the input, 16 bytes of each thread, to the shared memory of the own block; all read it in another order;
-/// then it copies what they have written there to the output.
+/// Thread 0 copies the block's part of the input, 16 bytes per thread, to the block's own shared
+/// memory. All threads read it in another order. Then thread 0 copies the values that they wrote
+/// there to the output.
 const BULK: &str =
     "mov.u32 r20, %ntid.x; shl.b32 r21, r20, 4; mov.u32 r22, %ctaid.x; mul.lo.u32 r22, r22, r21; cvt.u64.u32 d1, r22;
     add.u64 d2, input, d1; add.u64 d3, output, d1; @!p0 bra WAIT;
@@ -339,7 +347,7 @@ fn bulk_copies_are_waited_for() {
         });
         let count = expected.len();
         assert_eq!(bulk_kernel(BULK, blocks, threads).words(count), expected, "{blocks} blocks of {threads}");
-        // The own block's shared memory by its other name; a hint for the cache; reads that are waited for alone.
+        // The block's own shared memory under its other name; a cache hint; a wait only for reads.
         let body = BULK
             .replace("cp.async.bulk.shared::cluster.global", "cp.async.bulk.shared::cta.global")
             .replace(
@@ -364,7 +372,7 @@ fn wrong_bulk_copies_are_faults() {
     // No thread waits for the copy.
     let wait = "mbarrier.try_wait.parity.shared.b64 p1, [r2], 0; @!p1 bra WAIT;";
     assert!(matches!(kind(wait, ""), FaultKind::Race { .. }));
-    // Its source is written again, its target is read.
+    // Its source is overwritten, or its target is read.
     let end = "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;";
     assert!(is_in_flight(kind(end, "st.shared.u32 [r0], 1;")));
     assert!(is_in_flight(kind(
@@ -387,7 +395,7 @@ fn threads_arrive_at_the_mbarrier_of_another_block() {
         @p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [r14];
         ON: mbarrier.try_wait.parity.acquire.cluster.shared.b64 p1, [r2], 0; @!p1 bra ON; BARRIER; ret;";
     assert_eq!(kernel(body, 2, 32, 2).words(64), each(64, |index| index % 32));
-    // No thread arrives at the first block's.
+    // No thread arrives at the first block's mbarrier.
     let fault = fault_of(&kernel(
         &body.replace("[r14]", "[r15]").replace("BARRIER;\n", "BARRIER; mapa.shared::cluster.u32 r15, r2, 1;\n"),
         2,
@@ -399,14 +407,14 @@ fn threads_arrive_at_the_mbarrier_of_another_block() {
 
 #[test]
 fn a_wait_that_reads_a_clock_is_found() {
-    // As libcu++ waits, for a barrier of one thread more than the block has.
+    // Waits like libcu++, for a barrier with one more thread than the block has.
     let body =
         "add.u32 r5, r5, 1; @p0 mbarrier.init.shared.b64 [r2+8], r5; bar.sync 0; mbarrier.arrive.shared.b64 d0, [r2+8];
         mov.u64 d3, %globaltimer; POLL: mbarrier.try_wait.shared.b64 p1, [r2+8], d0; @p1 bra END;
         mov.u64 d2, %globaltimer; sub.u64 d2, d2, d3; cvt.u32.u64 r6, d2; nanosleep.u32 r6; bra POLL; END: ret;";
     let fault = fault_of(&block_kernel(body, 64).at_most_without_progress(1 << 26));
     assert!(matches!(fault.kind, FaultKind::PhaseNeverEnds { arrivals: 1, bytes: 0, .. }), "{fault}");
-    // A thread that computes for long before it arrives keeps the others waiting.
+    // A thread with a long computation before its arrival keeps the others waiting.
     let long =
         "mov.u32 r6, 0; @!p0 bra ARRIVE; LOOP: add.u32 r6, r6, 1; setp.lt.u32 p2, r6, 50000; @p2 bra LOOP; ARRIVE: ";
     let body = format!(
@@ -435,13 +443,14 @@ fn wrong_uses_are_faults() {
     assert_eq!(error("mov.u64 d0, 1; mbarrier.test_wait.shared.b64 p1, [r2], d0; ret;"), MbarrierError::State);
     let many = "@p0 mbarrier.arrive.shared.b64 _, [r2], 5; ret;";
     assert_eq!(error(many), MbarrierError::TooManyArrivals { arrivals: 5, pending: 1, expected: 1, bytes: 0 });
-    // Nothing has written the second mbarrier; the data and the mbarrier are in different blocks; a misaligned mbarrier.
+    // The second mbarrier was never written; the data and the mbarrier are in different blocks; a
+    // misaligned mbarrier.
     let poll = "mbarrier.try_wait.parity.shared.b64 p1, [r2+8], 0; ret;";
     assert!(matches!(kind(poll), FaultKind::Access { .. }));
     let apart = format!("{} ret;", SEND.replace("[r14]", "[r2]"));
     assert_eq!(kind(&apart), FaultKind::StoreAsyncBlocks);
     assert!(matches!(kind("@p0 mbarrier.init.shared.b64 [r2+4], 1; ret;"), FaultKind::Access { .. }));
-    // A block that has not started, or has ended.
+    // A block that has not started or has ended.
     let body = format!("{} ret;", BEGIN.replace("BARRIER;", SEND));
     let early = Kernel::new(body).declare(ROOM).shape(2, 32).clusters_of(2);
     assert!(matches!(fault_of(&early).kind, FaultKind::BlockNotStarted { .. }));

@@ -36,7 +36,8 @@ fn registers(bytes: usize) -> &'static str {
 
 #[test]
 fn every_type_and_vector_is_stored_and_loaded_in_every_space() {
-    // Each vector goes through each space, within 32 bytes per lane: the bytes around it must not change.
+    // Each vector goes through each space, within 32 bytes per lane. The bytes around it must not
+    // change.
     let spaces = [
         (".shared", "mov.u32 r50, room; mad.lo.u32 r50, tid, 32, r50;", "r50"),
         (".shared", "mov.u64 d30, room; mad.wide.u32 d30, tid, 32, d30;", "d30"),
@@ -84,7 +85,7 @@ fn narrow_values_are_extended_to_wider_registers() {
     let value = 0x8182_8384_8586_8788_u64;
     for (scalar_type, bytes) in TYPES {
         for (register, width) in [("h", 2), ("r", 4), ("d", 8)].into_iter().filter(|(_, width)| *width >= bytes) {
-            // An f32 needs a register of its own size.
+            // An f32 needs a register of exactly its size.
             if scalar_type.starts_with('f') && width != bytes {
                 continue;
             }
@@ -346,7 +347,7 @@ fn other_store(space: &str, form: &str, register: &str) -> String {
 
 #[test]
 fn a_vector_access_of_a_variable_without_align_is_a_fault() {
-    // PTX aligns it to its element.
+    // PTX aligns it to its element size.
     for (declared, form, fits) in [
         (".shared .f32 few[8];", "v4.f32 {r0, r1, r2, r3}", false),
         (".shared .align 4 .b8 few[32];", "v2.f32 {r0, r1}", false),
@@ -423,7 +424,7 @@ fn an_access_past_a_variable_is_a_fault() {
     }
 }
 
-/// A kernel whose threads each load four words, at `[d0]`, of an input of seven.
+/// A kernel with threads that each load four words, at `[d0]`, from an input of seven.
 fn loads_of_four(begin: &str, load: &str, rest: &str) -> Kernel {
     Kernel::new(format!(
         "{begin}\n{load}\nst.global.v2.u32 [cell8], {{r1, r2}}; st.global.u32 [cell8+256], r3; {rest} ret;"
@@ -439,7 +440,7 @@ fn the_fourth_element_of_a_vector_is_read_only_if_its_register_is() {
     for load in ["ld.global.v4.u32 {r1, r2, r3, r4}, [d0];", "ld.global.nc.v4.u32 {r1, r2, r3, _}, [d0];"] {
         let words = loads_of_four("add.u64 d0, input, 16;", load, "").words(65);
         assert_eq!((&words[..2], words[64]), (&[14, 15][..], 16), "{load}");
-        // Each lane at an address of its own.
+        // Each lane at its own address.
         let begin = "and.b32 r0, tid, 1; mad.wide.u32 d0, r0, 16, input;";
         let words = loads_of_four(begin, load, "").words(67);
         assert_eq!((&words[..4], &words[64..]), (&[10, 11, 14, 15][..], &[12, 0, 16][..]), "{load}");
@@ -514,7 +515,7 @@ fn reading_uninitialised_memory_is_a_fault() {
         let kernel = Kernel::new(body).declare(&declarations).shape(1, 1).dynamic_shared(16);
         assert!(matches!(access(&kernel, text, 0).1, AccessError::Uninitialised { .. }), "{text}");
     }
-    // Shared memory is uninitialised at the start of each block.
+    // Shared memory is uninitialized at the start of each block.
     let kernel = Kernel::new(
         "mov.u32 r1, %ctaid.x; setp.eq.u32 p0, r1, 0; @p0 st.shared.u32 [room], 1;\nld.shared.u32 r0, [room];\nret;",
     );
@@ -561,7 +562,7 @@ fn a_generic_access_with_an_offset_within_a_space_is_a_fault_that_names_the_spac
             assert!(error.to_string().contains("cvta."), "{error}");
         }
     }
-    // Conversely: a generic address where an offset is required.
+    // The reverse: a generic address where an offset is required.
     let kernel = Kernel::new("cvta.shared.u64 d0, room;\nst.shared.u32 [d0], tid;\nret;").declare(ROOMS);
     assert!(matches!(access(&kernel, "st.shared.u32 [d0], tid;", 0).1, AccessError::OutOfBounds { .. }));
     assert!(first_address(Space::Shared) > 0);

@@ -1,4 +1,4 @@
-//! Several modules run on one global memory.
+//! Several modules run on the same global memory.
 
 use crate::support::kernel::Kernel;
 use cuda_launch::{Dim3, LaunchConfig};
@@ -57,7 +57,7 @@ fn modules_share_the_memory_and_no_variables() {
     let out = memory.allocate(4).unwrap();
     count(&first, &memory, out).unwrap();
     assert_eq!(word(&memory, out), 42);
-    // The host changes the constant of the first module alone.
+    // The host changes only the first module's constant.
     let step = first.variables().find(|variable| variable.is_constant).unwrap();
     assert_eq!((step.name, step.bytes), ("step", 4));
     memory.write(step.address, &100_u32.to_le_bytes()).unwrap();

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 fn special_registers_name_thread_and_block_in_three_dimensions() {
     let (grid, block) = (Dim3::new(2, 3, 2), Dim3::new(5, 4, 3));
     let names = ["tid", "ntid", "ctaid", "nctaid"].map(|name| ["x", "y", "z"].map(|axis| format!("%{name}.{axis}")));
-    // The thread's linear index in the grid, by its definition, is the index of its 12 output words.
+    // By definition, the thread's linear index in the grid is the index of its 12 output words.
     let mut body = String::from(
         "mov.u32 r0, %ctaid.z; mov.u32 r1, %nctaid.y; mov.u32 r2, %ctaid.y; mad.lo.u32 r0, r0, r1, r2;
          mov.u32 r1, %nctaid.x; mov.u32 r2, %ctaid.x; mad.lo.u32 r0, r0, r1, r2;
@@ -283,7 +283,8 @@ fn each_lane_has_its_own_carry_which_a_false_guard_preserves() {
     let body = "
         setp.lt.u32 p0, tid, 16; mov.u32 r0, -1;
         add.cc.u32 r1, r0, tid; @p0 add.cc.u32 r1, r0, r0; addc.u32 r2, 0, 0; st.global.u32 [cell], r2; ret;";
-    // Without the guarded addition lane 0 would have no carry; the others have one in either case.
+    // Without the guarded addition, lane 0 would have no carry. The other lanes have one in either
+    // case.
     assert_eq!(Kernel::new(body).words(32), [1; 32]);
     let body = "
         setp.lt.u32 p0, tid, 16; mov.u32 r0, -1;

@@ -1,4 +1,4 @@
-//! Observed launches: what an observer sees, and that it changes nothing.
+//! Observed launches: what an observer sees, and that observing changes nothing.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,8 @@ use crate::support::kernel::{Kernel, each};
 pub(crate) const ROOM: &str = ".shared .align 4 .b8 room[128];\n";
 pub(crate) const PLACE: &str = "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0;";
 
-/// Keeps all that happens; stops before each instruction that `stops` chooses and calls `look` there.
+/// Records everything that happens. Stops before each instruction that `stops` selects and calls
+/// `look` there.
 pub(crate) struct Trace<S, L> {
     pub(crate) steps: Vec<Step>,
     pub(crate) accesses: Vec<ObservedAccess>,
@@ -53,7 +54,7 @@ pub(crate) fn go_on(_: Step, _: &StoppedBlock<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Kernels whose warps diverge, wait for each other, and use up their time slices.
+/// Kernels with warps that diverge, wait for each other, and use up their time slices.
 pub(crate) fn kernels() -> Vec<Kernel> {
     let uneven =
         "mov.u32 r2, 0; LOOP: add.u32 r2, r2, 1; mul.lo.u32 r3, tid, 100; setp.lt.u32 p0, r2, r3; @p0 bra LOOP;
@@ -79,7 +80,8 @@ pub(crate) fn kernels() -> Vec<Kernel> {
     ]
 }
 
-/// The order of execution is the same wherever the observer stops, and the counts are those of a launch without it.
+/// The execution order does not depend on where the observer stops, and the counts equal those of a
+/// launch without it.
 #[test]
 fn stops_change_nothing() {
     for kernel in kernels() {

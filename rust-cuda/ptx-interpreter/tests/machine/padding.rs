@@ -1,4 +1,5 @@
-//! Uninitialised bytes may be copied along with the bytes around them, but not used in a computation.
+//! Uninitialized bytes may be copied along with the bytes around them, but not used in a
+//! computation.
 
 use crate::support::kernel::Kernel;
 use ptx_interpreter::FaultKind;
@@ -36,7 +37,7 @@ fn a_structure_is_copied_with_its_padding() {
         let function = ".func copy(.param .align 16 .b8 from[16], .param .align 16 .b8 to[16]) { .reg .b64 a;
              ld.param.b64 a, [from+8]; st.param.b64 [to+8], a; ret; }\n";
         let rest = "\nld.local.u32 r5, [other+8]; st.global.u32 [cell], r5;\nld.local.u32 r6, [other+12];\nadd.u32 r7, r6, 1; st.global.u32 [cell], r7;";
-        // The members are copied, and the padding is still uninitialised.
+        // The members are copied, and the padding stays uninitialized.
         let kind = kernel(&format!("{copy}{rest}")).declare(function).fault("ld.local.u32 r6, [other+12];", 0, 0);
         assert!(
             matches!(kind, FaultKind::Access { error: AccessError::Uninitialised { first: 12, .. }, .. }),
@@ -63,7 +64,7 @@ fn a_use_of_uninitialised_bytes_is_reported_at_their_load() {
     ] {
         let body = format!("\nld.local.u64 d1, [one+8];\n{using}");
         if using.contains("shfl") {
-            // Lane 0 stores what lane 1 has loaded.
+            // Lane 0 stores the value loaded by lane 1.
             let kind = kernel(&body).fault("ld.local.u32 r2, [other+12];", 0, 1);
             assert!(matches!(kind, FaultKind::Access { error: AccessError::Uninitialised { .. }, .. }), "{kind}");
         } else {
@@ -77,12 +78,12 @@ fn uninitialised_bytes_that_are_overwritten_or_unused_are_no_fault() {
     kernel("ld.local.u64 d1, [one+8];").report();
     kernel("ld.local.u64 d1, [one+8]; mov.u64 d1, 5; add.u64 d2, d1, 1;").report();
     kernel("ld.local.u64 d1, [one+8]; ld.local.u64 d1, [one]; add.u64 d2, d1, 1;").report();
-    // A compiler computes before it knows whether the value is needed.
+    // A compiler may compute a value before it knows whether the value is needed.
     let selected =
         "ld.local.u64 d1, [one+8]; shl.b64 d2, d1, 3; add.u64 d2, d2, 1; mov.u64 d3, 7; setp.lt.u32 p2, tid, 100;
          selp.b64 d3, d3, d2, p2; st.global.u64 [cell8], d3;";
     assert_eq!(kernel(selected).words8(32), [7; 32]);
-    // In the lanes without the overwrite it is a fault.
+    // In lanes without the overwrite it is a fault.
     let half = "\nld.local.u64 d1, [one+8];\n@p0 mov.u64 d1, 5; add.u64 d2, d1, 1; st.global.u64 [cell8], d2;";
     let kind = kernel(half).fault("ld.local.u64 d1, [one+8];", 0, 16);
     assert!(matches!(kind, FaultKind::Access { .. }), "{kind}");
@@ -90,7 +91,7 @@ fn uninitialised_bytes_that_are_overwritten_or_unused_are_no_fault() {
 
 #[test]
 fn bit_fields_initialise_a_word() {
-    // An unoptimised compiler sets two bit fields of an uninitialised word in this way.
+    // Unoptimized code sets two bit fields of an uninitialized word like this.
     let fields = "ld.local.u32 r1, [one+12]; and.b32 r2, r1, -65536; or.b32 r3, r2, 513; st.local.u32 [one+12], r3;";
     let low = format!("{fields} ld.local.u16 r4, [one+12]; add.u32 r4, r4, 1; st.global.u32 [cell], r4;");
     assert_eq!(kernel(&low).words(32), [514; 32]);
@@ -100,7 +101,8 @@ fn bit_fields_initialise_a_word() {
 
 #[test]
 fn a_fully_uninitialised_value_is_not_stored_to_global_memory() {
-    // A structure may be stored to global memory with its padding, a fully uninitialised value may not.
+    // A structure may be stored to global memory with its padding, but a fully uninitialized value
+    // may not.
     let kernel_of = |store: &str| format!("\nld.local.v2.u32 {{r1, r2}}, [one+8];\nld.local.u64 d1, [one+8]; {store}");
     kernel(&kernel_of("st.global.u64 [cell8], d1;")).report();
     uninitialised(&kernel_of("st.global.u32 [cell], r2;"), "ld.local.v2.u32 {r1, r2}, [one+8];", 12);

@@ -1,4 +1,4 @@
-//! Unordered accesses, which race, and synchronised accesses, which do not.
+//! Unordered accesses race; synchronized accesses do not.
 
 use crate::support::kernel::{Kernel, each};
 use cuda_launch::Dim3;
@@ -6,7 +6,7 @@ use ptx_interpreter::{Access, FaultKind};
 
 const ROOM: &str = ".shared .align 4 .u32 room[128];\n";
 
-/// The racing access, the other access, and the block, thread and instruction of the other one.
+/// The racing access, the other access, and the other one's block, thread and instruction.
 fn race(kernel: &Kernel, text: &str, block: u32, thread: u32) -> (Access, Access, u32, u32, String) {
     match kernel.fault(text, block, thread) {
         FaultKind::Race { access, other_access, other_block, other_thread, other_place, .. } => {
@@ -20,7 +20,7 @@ fn race(kernel: &Kernel, text: &str, block: u32, thread: u32) -> (Access, Access
     }
 }
 
-/// Each thread writes its cell and reads the next thread's.
+/// Each thread writes its cell and reads the next thread's cell.
 fn neighbours(between: &str, threads: u32) -> Kernel {
     Kernel::new(format!(
         "mov.u32 r0, room; mad.lo.u32 r1, tid, 4, r0;\nst.shared.u32 [r1], tid;\n{between}
@@ -38,7 +38,7 @@ fn shared_memory_without_a_barrier_is_a_race() {
         assert_eq!((access, other_access, block, thread), (Access::Read, Access::Write, 0, 1), "{between}");
         assert_eq!(text, "st.shared.u32 [r1], tid");
     }
-    // A warp barrier orders its own lanes, but not those of another warp.
+    // A warp barrier orders its own lanes, but not the lanes of another warp.
     neighbours("bar.warp.sync -1;", 32).report();
     neighbours("bar.sync 0;", 64).report();
     let kernel = Kernel::new(
@@ -82,7 +82,7 @@ fn blocks_that_write_one_cell_race() {
     let kernel = Kernel::new(format!("\n{text}\nret;")).shape(3, 1);
     let (access, other_access, block, thread, _) = race(&kernel, text, 1, 0);
     assert_eq!((access, other_access, block, thread), (Access::Write, Access::Write, 0, 0));
-    // One block's cell is read by the next.
+    // One block's cell is read by the next block.
     let body = "st.global.u32 [cell], tid; mov.u32 r5, %ctaid.x; setp.eq.u32 p0, r5, 0; @p0 bra DONE;\nld.global.u32 r0, [cell+-4];\nDONE: ret;";
     let (access, _, block, _, _) = race(&Kernel::new(body).shape(4, 1), "ld.global.u32 r0, [cell+-4];", 1, 0);
     assert_eq!((access, block), (Access::Read, 0));
@@ -120,8 +120,8 @@ fn races_are_not_checked_without_the_option() {
     Kernel::new("st.global.u32 [output], 1; ret;").shape(3, 32).without_race_checks().report();
 }
 
-/// Each block stores a sum, and the last block to finish adds them up. `before` and `after` are the fences around the
-/// count.
+/// Each block stores a sum, and the last block to finish adds them up. `before` and `after` are the
+/// fences around the counter.
 fn last_block_adds_up(before: &str, counts: &str, after: &str) -> Kernel {
     Kernel::new(format!(
         "mov.u32 r8, %ctaid.x; mad.wide.u32 d0, r8, 4, output; setp.ne.u32 p0, tid, 0; @p0 bra WAIT;
@@ -192,7 +192,7 @@ fn writes_of_the_same_value_are_reported_and_no_fault() {
     assert_eq!(fault.place, **other_place);
     assert_eq!((fault.count, *address), (2 * 63, 1028));
     assert_eq!((&*memory.name, memory.bytes), ("room", 512));
-    // Writes to separate cells are no race.
+    // Writes to separate cells do not race.
     assert_eq!(Kernel::new("st.global.u32 [cell], 1; ret;").shape(2, 64).report().notes, []);
     // Two instructions, one in each warp.
     let two = Kernel::new(
@@ -214,7 +214,7 @@ fn writes_of_the_same_value_are_a_fault_if_the_options_say_so() {
     assert!(matches!(kind, FaultKind::SameValueRace { address: 1028, bytes: 4, .. }), "{kind}");
     let message = kind.to_string();
     assert!(message.starts_with("same-value race: ") && message.ends_with("with the same value"), "{message}");
-    // With different values it is a plain race.
+    // With different values it is an ordinary race.
     let kernel = writers("mov.u32 r1, tid;", "", "").with_same_value_faults();
     assert!(matches!(kernel.fault("st.shared.u32 [room], r1;", 0, 1), FaultKind::Race { .. }));
 }
@@ -229,13 +229,14 @@ fn a_write_of_another_value_is_a_fault_for_any_earlier_writer() {
     // Only one byte of four differs.
     let kernel = writers("setp.eq.u32 p0, tid, 3; selp.u32 r1, 0x05040302, 0x05050302, p0;", "", "");
     assert!(matches!(kernel.fault("st.shared.u32 [room], r1;", 0, 3), FaultKind::Race { .. }));
-    // Thread 1 writes what thread 0 wrote, then something else: thread 0's write might come last.
+    // Thread 1 writes the value that thread 0 wrote, then a different one. Thread 0's write might
+    // come last.
     let kernel = Kernel::new(
         "setp.gt.u32 p0, tid, 1; @p0 ret; st.shared.u32 [room], 5; setp.ne.u32 p1, tid, 1;\n@!p1 st.shared.u32 [room], 6;\nret;",
     );
     let kind = kernel.declare(ROOM).fault("st.shared.u32 [room], 6;", 0, 1);
     assert!(matches!(kind, FaultKind::Race { other_thread, .. } if other_thread == Dim3::default()), "{kind}");
-    // The same with one instruction in a loop, which writes different values in turn.
+    // The same with one instruction in a loop that writes different values alternately.
     let kernel = Kernel::new(
         "mov.u32 r1, 0;\nLOOP:\nst.shared.u32 [room], r1;\nadd.u32 r1, r1, 1; setp.lt.u32 p0, r1, 3; @p0 bra LOOP; ret;",
     );
@@ -249,7 +250,7 @@ fn the_same_value_excuses_no_other_kind_of_write() {
         kernel.fault("st.shared.u32 [room], r1;", 0, 0),
         FaultKind::Race { other_access: Access::Write, reason: None, .. }
     ));
-    // A barrier orders all of them.
+    // A barrier orders all the writes.
     writers(
         "mov.u32 r1, 5;",
         "",
@@ -289,7 +290,7 @@ fn a_thread_may_read_the_value_that_it_and_others_have_written() {
     }
     let strict = kernel("5", "").with_same_value_faults();
     assert!(matches!(strict.fault("st.shared.u32 [r0], r1;", 0, 1), FaultKind::SameValueRace { .. }));
-    // Of different values it is a race before.
+    // With different values it is an ordinary race.
     race(&kernel("tid", ""), "st.shared.u32 [r0], r1;", 0, 1);
 }
 

@@ -1,4 +1,4 @@
-//! Functions that call themselves.
+//! Recursive functions.
 
 use crate::control::{call, issued};
 use crate::support::kernel::{Kernel, each};
@@ -6,7 +6,8 @@ use ptx_interpreter::FaultKind;
 use ptx_interpreter::limits::STACK_BYTES;
 use ptx_interpreter::memory::AccessError;
 
-/// A function of one value: registers r0, which has it, to r9, p0 and p1, and its result in r0 at the end.
+/// A function of one value. It has registers r0, which holds the value, to r9, and p0 and p1. The
+/// result must be in r0 at the end.
 fn function(name: &str, body: &str) -> String {
     format!(
         ".func (.param .b32 result) {name}(.param .b32 x) {{ .reg .b32 r<10>; .reg .pred p<2>; ld.param.b32 r0, [x];\n{body}\n\
@@ -57,7 +58,8 @@ fn functions_may_call_each_other() {
     assert_eq!(kernel.words(32), each(32, |thread| 1 - thread % 2));
 }
 
-/// Ackermann's function of (m, n) as 16 · m + n: a call's argument is another call's result.
+/// Ackermann's function of (m, n), passed as 16 · m + n. A call's argument is another call's
+/// result.
 #[test]
 fn a_calls_argument_may_be_another_ones_result() {
     fn ackermann(m: u32, n: u32) -> u32 {
@@ -79,7 +81,7 @@ fn a_calls_argument_may_be_another_ones_result() {
     assert_eq!(kernel.words(32), each(32, |thread| ackermann(thread % 3, thread % 4)));
 }
 
-/// Each call has variables of its own, also while those that it calls have their addresses.
+/// Each call has its own variables, even while its callees hold their addresses.
 #[test]
 fn each_call_has_its_own_local_memory() {
     fn f(n: u32, outer: &mut [u32; 2]) {
@@ -119,7 +121,8 @@ fn each_call_has_its_own_local_memory() {
     assert_eq!(kernel.declare(&body).words(32), expected);
 }
 
-/// A call's parameters are not those of a call that is made before it, and its variables hold nothing at first.
+/// A call's parameters are separate from those of an earlier call, and its variables are
+/// uninitialized at first.
 #[test]
 fn a_calls_variables_are_new() {
     let calls = "{ .param .b32 a; .param .b32 b; .param .b32 c; st.param.b32 [a], r1; st.param.b32 [c], r2;
@@ -146,7 +149,7 @@ fn a_calls_variables_are_new() {
     }
 }
 
-/// Padding that a call copies is uninitialised in its own registers, and not in those of the call that has made it.
+/// Padding copied by a call is uninitialized in its own registers, but not in its caller's.
 #[test]
 fn a_calls_uninitialised_bytes_are_its_own() {
     let body =
@@ -173,7 +176,7 @@ fn a_guarded_call_and_one_through_a_pointer_may_be_of_the_same_function() {
     assert_eq!(kernel.words(32), each(32, |thread| (thread % 20) * (thread % 20 + 1) / 2));
 }
 
-/// A function that is called within one that calls itself has its own registers in each call as well.
+/// A function called in the middle of a recursion also has its own registers in each call.
 #[test]
 fn a_function_between_two_calls_is_part_of_the_frame() {
     let add = function("add", "add.u32 r0, r0, 100;");
@@ -211,7 +214,7 @@ fn a_stack_without_room_is_a_fault() {
     assert_eq!(fault, FaultKind::Recursion { function: "f".to_owned() });
     let text = "a call of `f` exceeds the 16 KiB of the thread's stack: do its calls of itself end?";
     assert_eq!(fault.to_string(), text);
-    // A value, a result, and the same of the calls that it makes: 16 bytes a frame.
+    // A value, a result, and the same for its callees: 16 bytes per frame.
     let deep = |depth: u32| {
         let body = format!("setp.eq.u32 p0, r0, 0; @p0 bra END; sub.u32 r1, r0, 1; {again}");
         Kernel::new(format!("mov.u32 r0, {depth};\n") + &call("f", "r0", "r1") + "ret;").declare(&function("f", &body))
@@ -221,7 +224,7 @@ fn a_stack_without_room_is_a_fault() {
     assert!(matches!(deep(most + 1).fault("call (b), f, (a);", 0, 0), FaultKind::Recursion { .. }));
 }
 
-/// The kernel's own instructions do not run on into a function's.
+/// The kernel's own instructions do not fall through into a function's.
 #[test]
 fn a_kernel_without_an_end_is_rejected() {
     let body = "mov.u32 r0, 3;\n".to_owned() + &call("fib", "r0", "r1");

@@ -1,10 +1,11 @@
-//! Unsupported or malformed PTX is rejected with its line, and so are invalid launches.
+//! Unsupported or malformed PTX is rejected with its line. Invalid launches are rejected too.
 
 use crate::support::kernel::Kernel;
 use cuda_launch::{Dim3, LaunchConfig, LimitError};
 use ptx_interpreter::{LaunchError, LoadError, Machine, Options, Problem};
 
-/// The problem that the statement is rejected for; the error must have the statement's line and text.
+/// The problem for which the statement is rejected. The error must have the statement's line and
+/// text.
 #[track_caller]
 fn problem_of(declarations: &str, statement: &str) -> Problem {
     let kernel = Kernel::new(format!("add.u32 r0, r0, 1;\n{statement}\nret;")).declare(declarations);
@@ -237,7 +238,7 @@ fn special_registers_that_the_isa_does_not_have_are_rejected() {
         assert_eq!(problem_of("", &statement), Problem::SpecialRegister(name.to_owned()), "{name}");
     }
     assert_eq!(problem_of("", "mov.u32 r0, %spid;"), Problem::Undeclared("%spid".to_owned()));
-    // One that is a predicate, and those of other widths.
+    // One special register is a predicate; others have different widths.
     let name = "%is_explicit_cluster";
     assert_eq!(problem_of("", "mov.u32 r0, %is_explicit_cluster;"), Problem::SpecialRegister(name.to_owned()));
     assert_eq!(problem_of("", "selp.u32 r0, 1, 0, %is_explicit_cluster;"), Problem::SpecialRegister(name.to_owned()));

@@ -1,4 +1,5 @@
-//! Faults that only some orders of blocks and warps show, and loops that wait for what never comes.
+//! Faults that show only under some schedules, and loops that wait for something that never
+//! happens.
 
 use crate::support::kernel::{Kernel, each};
 use cuda_launch::{Schedule, Search};
@@ -8,19 +9,19 @@ use std::ops::ControlFlow;
 
 const MANY: Search = Search { runs: 60, seconds: u32::MAX, seed: 1 };
 
-/// Block 0 runs `first`, the others `second`. r9 is the number of the block.
+/// Block 0 runs `first`, the others run `second`. r9 is the number of the block.
 fn blocks(first: &str, second: &str) -> Kernel {
     let body =
         format!("mov.u32 r9, %ctaid.x; setp.ne.u32 p9, r9, 0; @p9 bra SECOND;\n{first}\nret; SECOND:\n{second}\nret;");
     Kernel::new(body).shape(2, 1).output_bytes(64)
 }
 
-/// The order of the fault that a search finds; None if there is none.
+/// The schedule of the fault that a search finds. `None` if it finds none.
 #[track_caller]
 fn order(kernel: &Kernel, search: Search) -> Option<String> {
     let error = kernel.clone().in_orders(search).error()?;
     let fault = error.fault().unwrap_or_else(|| panic!("{error}"));
-    // The order alone shows the same fault, in the same words.
+    // The schedule alone shows the same fault, in the same words.
     let schedule = fault.schedule.to_string();
     let again = kernel.clone().in_order(&schedule).launch_error();
     assert_eq!(again.to_string(), error.to_string());
@@ -34,7 +35,7 @@ const LOCK: &str = "TAKE: atom.global.cas.b32 r0, [output], 0, 1; setp.ne.u32 p0
 const OPEN: &str = "membar.gl; atom.global.exch.b32 r1, [output], 0;";
 const ADD: &str = "ld.global.u32 r2, [output+4]; add.u32 r2, r2, 1; st.global.u32 [output+4], r2;";
 
-/// All blocks add to a number under a lock. Block `hasty` has no fence after it has taken the lock.
+/// All blocks add to a number under a lock. Block `hasty` has no fence after it takes the lock.
 fn lock(hasty: u32) -> Kernel {
     Kernel::new(format!(
         "mov.u32 r9, %ctaid.x; {LOCK} setp.eq.u32 p1, r9, {hasty}; @p1 bra NO; membar.gl; NO: {ADD} {OPEN} ret;"
@@ -49,7 +50,7 @@ fn what_the_first_owner_of_a_lock_forgets_shows_in_another_order() {
     assert_eq!(order(&lock(0), Search::ONE), None);
     assert_eq!(order(&lock(0), Search::TWO).as_deref(), Some("descending"));
     assert_eq!(order(&lock(9), MANY), None);
-    // Before or after the lock, without it.
+    // Before or after the critical section, without the lock.
     let plain = |at: &str| {
         let [before, after] =
             ["before", "after"].map(|place| if place == at { "st.global.u32 [output+4], 1;" } else { "" });
@@ -76,8 +77,8 @@ fn a_path_that_only_another_order_takes_is_taken() {
     assert_eq!(order(&look("membar.gl;"), MANY), None);
 }
 
-/// Each of two blocks looks at the other's flag and raises its own, in this order or the other, and the one that sees the other's flag
-/// down writes.
+/// Each of two blocks looks at the other's flag and raises its own, in this order or the reverse. A
+/// block that sees the other's flag down writes.
 fn two_flags(looks_first: bool) -> Kernel {
     let look = "atom.global.add.u32 r0, [d1], 0;";
     let raise = "atom.global.exch.b32 r1, [d0], 1;";
@@ -93,14 +94,14 @@ fn two_flags(looks_first: bool) -> Kernel {
 #[test]
 fn a_thread_gives_way_between_two_accesses_and_the_order_is_shrunk() {
     assert_eq!(order(&two_flags(true), Search::TWO), None);
-    // The block that runs first gives way between its look and its flag.
+    // The block that runs first yields between its look and its flag.
     assert_eq!(order(&two_flags(true), MANY).as_deref(), Some("ascending@2"));
     assert_eq!(order(&two_flags(false), MANY), None);
 }
 
 #[test]
 fn lanes_that_diverge_run_in_the_other_order_too() {
-    // Thread 0 raises a flag; the others write if they see it down.
+    // Thread 0 raises a flag. The others write if they see it down.
     let early = Kernel::new(
         "setp.eq.u32 p0, tid, 0; @p0 bra RAISE; atom.global.add.u32 r0, [output], 0; setp.ne.u32 p1, r0, 0; @p1 ret;
          st.global.u32 [output+4], tid; ret; RAISE: atom.global.add.u32 r0, [output], 1; ret;",
@@ -110,7 +111,7 @@ fn lanes_that_diverge_run_in_the_other_order_too() {
         assert_eq!(order(&early.clone().shape(1, threads), Search::ONE), None);
         assert_eq!(order(&early.clone().shape(1, threads), Search::TWO).as_deref(), Some(expected));
     }
-    // A ticket's holder is another lane.
+    // The holder of a ticket is another lane.
     let tickets = Kernel::new(
         "atom.global.add.u32 r0, [output], 1; mad.wide.u32 d0, tid, 4, output; st.global.u32 [d0+4], r0; ret;",
     );
@@ -134,7 +135,7 @@ fn a_loop_for_a_block_that_has_not_started_ends_at_once() {
         );
         assert!(message.ends_with(&end), "{message}");
     }
-    // A cooperative launch has all, and so have other orders.
+    // A cooperative launch has all blocks running, and so do other schedules.
     kernel(5).cooperative().report();
     kernel(5).in_order("descending").report();
     kernel(5).in_order("shuffled:3@1,2").report();
@@ -156,7 +157,7 @@ fn a_loop_that_no_thread_ends_is_found_wherever_the_others_are() {
     for kernel in [
         Kernel::new(wait("", "ret;")),
         Kernel::new(wait("", "ret;")).shape(1, 256),
-        // Unoptimised code stores its variables in each round.
+        // Unoptimized code stores its variables in each iteration.
         Kernel::new(wait(".local .align 8 .b8 frame[8]; mov.u32 r5, 7; mov.u32 r6, 0xffff1234;", "ret;").replace(
             "setp.eq.u32 p0, r0, 0;",
             "st.local.v2.u32 [frame], {r5, r6}; st.local.u8 [frame+4], r6; setp.eq.u32 p0, r0, 0;",
@@ -171,7 +172,7 @@ fn a_loop_that_no_thread_ends_is_found_wherever_the_others_are() {
             forever(kernel.clone().in_order(order));
         }
     }
-    // Two locks, taken in the other order by the other block.
+    // Two locks, which the other block takes in reverse order.
     let both = |first: u32, second: u32| {
         format!(
             "A{first}: atom.global.cas.b32 r0, [output+{first}], 0, 1; setp.ne.u32 p0, r0, 0; @p0 bra A{first};
@@ -188,21 +189,21 @@ fn a_loop_that_no_thread_ends_is_found_wherever_the_others_are() {
 
 #[test]
 fn a_loop_that_ends_by_itself_or_by_another_thread_is_no_fault() {
-    // It looks a hundred thousand times.
+    // Polls a hundred thousand times.
     let bounded =
         "mov.u32 r1, 0; WAIT: ld.acquire.gpu.global.u32 r0, [output]; add.u32 r1, r1, 1; setp.eq.u32 p0, r0, 0;
         setp.lt.and.u32 p0, r1, 100000, p0; @p0 bra WAIT; st.global.u32 [cell+4], r1; ret;";
     assert_eq!(Kernel::new(bounded).words(2), [0, 100_000]);
-    // It counts in local memory.
+    // Counts in local memory.
     let local = ".local .align 4 .u32 count; st.local.u32 [count], 0; WAIT: ld.acquire.gpu.global.u32 r0, [output]; ld.local.u32 r1, [count];
         add.u32 r1, r1, 1; st.local.u32 [count], r1; setp.eq.u32 p0, r0, 0; setp.lt.and.u32 p0, r1, 100000, p0; mov.u32 r1, 0; @p0 bra WAIT; ret;";
     Kernel::new(local).report();
-    // The other warp computes for long before it raises the flag.
+    // The other warp computes for a long time before it raises the flag.
     let slow = "setp.lt.u32 p0, tid, 32; @!p0 bra SLOW; WAIT: ld.acquire.gpu.global.u32 r0, [output]; setp.eq.u32 p1, r0, 0; @p1 bra WAIT; ret;
         SLOW: mov.u32 r1, 0; NEXT: add.u32 r1, r1, 1; setp.lt.u32 p1, r1, 300000; @p1 bra NEXT; st.release.gpu.global.u32 [output], 1; ret;";
     Kernel::new(slow).shape(1, 33).report();
     Kernel::new(slow).shape(1, 33).in_order("shuffled:4@2").report();
-    // The number of loops follows the clock.
+    // The number of loop iterations depends on the clock.
     let clock =
         "mov.u64 d0, %clock64; WAIT: ld.acquire.gpu.global.u32 r0, [output]; mov.u64 d1, %clock64; sub.u64 d1, d1, d0;
         setp.lt.u64 p0, d1, 200000; mov.u64 d1, 0; @p0 bra WAIT; ret;";
@@ -230,7 +231,7 @@ impl Observer for Order {
     fn access(&mut self, _: ObservedAccess) {}
 }
 
-/// Threads take tickets, some under a lock, and note them.
+/// Threads take tickets, some of them under a lock, and record them.
 fn tickets() -> Kernel {
     Kernel::new(format!(
         "and.b32 r9, tid, 31; setp.ne.u32 p2, r9, 3; @p2 bra TICKET; {LOCK} membar.gl; {ADD} {OPEN} bra.uni DONE;
@@ -249,7 +250,7 @@ fn a_schedule_is_replayed_to_the_bit_a_thousand_times() {
         let kernel = tickets().in_order(&schedule);
         let output = kernel.bytes();
         assert_eq!(kernel.bytes(), output, "{schedule}");
-        // Each ticket once.
+        // Each ticket occurs once.
         let words: Vec<u32> = output.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)).collect();
         assert_eq!((words[1], words[2]), (12, 308), "{schedule}");
         outputs.insert(output);
@@ -285,7 +286,8 @@ fn a_search_leaves_memory_and_report_as_the_default_order_does() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Barriers, warps of all sizes and clusters end in each order as in the default one.
+    /// Barriers, warps of all sizes and clusters have the same results under each schedule as under
+    /// the default one.
     #[test]
     fn a_right_kernel_has_one_result_in_each_order(
         threads in 1u32..130, grid in 1u32..5, cluster in prop::sample::select(vec![1u32, 2]), number in 1u32..1000,

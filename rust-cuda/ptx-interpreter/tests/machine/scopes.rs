@@ -1,11 +1,11 @@
-//! Strong accesses that race nevertheless: volatile stores, and scopes without the other thread. Block 1 waits for block 0, which
-//! runs first.
+//! Strong accesses that race nevertheless: volatile stores, and scopes that exclude the other
+//! thread. Block 1 waits for block 0, which runs first.
 
 use crate::support::kernel::Kernel;
 use ptx_interpreter::memory::races::Scope;
 use ptx_interpreter::{Access, FaultKind, RaceReason};
 
-/// Block 0 runs `first`, the others `second`. r9 is the number of the block.
+/// Block 0 runs `first`, the others run `second`. r9 is the number of the block.
 fn blocks(first: &str, second: &str) -> Kernel {
     let body =
         format!("mov.u32 r9, %ctaid.x; setp.ne.u32 p9, r9, 0; @p9 bra SECOND;\n{first}\nret; SECOND:\n{second}\nret;");
@@ -55,7 +55,7 @@ fn unordered_volatile_stores_race_if_the_values_differ() {
         assert_eq!(reason(&kernel("mov.u32 r0, tid;"), &store, 0, 1), VOLATILE);
         let report = kernel("mov.u32 r0, 7;").report();
         assert_eq!(report.notes.iter().map(|note| note.count).sum::<u64>(), 63);
-        // A thread's own are ordered, and those of two threads by a barrier.
+        // A thread's own stores are ordered, and a barrier orders those of two threads.
         let ordered = format!(
             "setp.eq.u32 p0, tid, 5; mov.u32 r0, 3; @p0 {store} @p0 {store} bar.sync 0;
              setp.eq.u32 p0, tid, 40; mov.u32 r0, 4; @p0 {store} ret;"
@@ -74,7 +74,7 @@ fn unordered_volatile_stores_race_if_the_values_differ() {
     }
 }
 
-/// Block 0 fills a box and raises a flag, and block 1 waits for it and reads the box.
+/// Block 0 fills a box and raises a flag. Block 1 waits for the flag and reads the box.
 fn mailbox(fill: &str, fence: [&str; 2], read: &str) -> Kernel {
     blocks(
         &format!("{fill}\n{}\nst.volatile.global.u32 [output+4], 1;", fence[0]),
@@ -92,7 +92,7 @@ fn a_volatile_flag_publishes_with_a_fence_on_each_side() {
     for fences in [["", fence], [fence, ""], ["", ""], ["membar.cta;", fence], [fence, "membar.cta;"]] {
         assert_eq!(reason(&mailbox(fill, fences, read), read, 1, 0), None, "{fences:?}");
     }
-    // Volatile reads may poll, without a fence; not if volatile is plain.
+    // Volatile reads may poll without a fence, unless volatile counts as plain.
     let [fill, read] = ["st.volatile.global.u32 [output], 42;", "ld.volatile.global.u32 r1, [output];"];
     mailbox(fill, ["", ""], read).report();
     let strict = mailbox(fill, ["", ""], read).with_plain_volatile();
@@ -101,13 +101,13 @@ fn a_volatile_flag_publishes_with_a_fence_on_each_side() {
 
 #[test]
 fn volatile_stores_by_turns_are_ordered_by_fences() {
-    // Block 1 answers by a store to the same flag.
+    // Block 1 answers with a store to the same flag.
     let answer = "st.volatile.global.u32 [output+4], 2;";
     let take = format!("ld.global.u32 r1, [output]; membar.gl;\n{answer}");
     mailbox("st.global.u32 [output], 42;", ["membar.gl;"; 2], &take).report();
     let hasty = mailbox("", ["", "membar.gl;"], answer);
     assert_eq!(reason(&hasty, answer, 1, 0), VOLATILE);
-    // A lock that a volatile store opens.
+    // A lock released by a volatile store.
     let lock = "TAKE: atom.global.cas.b32 r0, [output], 0, 1; setp.ne.u32 p0, r0, 0; @p0 bra TAKE; membar.gl;
         ld.global.u32 r1, [output+4]; add.u32 r1, r1, 1; st.global.u32 [output+4], r1; membar.gl; st.volatile.global.u32 [output], 0; ret;";
     Kernel::new(lock).shape(5, 1).output_bytes(64).report();
@@ -155,7 +155,7 @@ fn a_fence_orders_what_its_scope_includes() {
     kernel([cluster, cluster], 2).report();
     kernel([cluster, device], 2).report();
     assert_eq!(reason(&kernel([block, cluster], 2), read, 1, 0), None);
-    // Within a block, its own scope is enough.
+    // Within a block, block scope is enough.
     let within = |fence: &str| {
         Kernel::new(format!(
             "setp.ge.u32 p0, tid, 32; @p0 bra WAIT; setp.ne.u32 p0, tid, 0; @p0 ret; st.global.u32 [output], 42;\n{fence}\natom.global.exch.b32 r0, [output+4], 1; ret;
@@ -169,7 +169,7 @@ fn a_fence_orders_what_its_scope_includes() {
 
 #[test]
 fn a_store_begins_another_release_sequence() {
-    // Block 1 overwrites what block 0 has released; block 2 takes that value for block 0's.
+    // Block 1 overwrites the value released by block 0. Block 2 mistakes it for block 0's value.
     let kernel = |overwrite: &str| {
         let other = format!(
             "setp.eq.u32 p0, r9, 1; @!p0 bra THIRD;\n{overwrite}\nret; THIRD: WAIT: ld.relaxed.gpu.global.u32 r0, [output+4]; setp.lt.u32 p0, r0, 2; @p0 bra WAIT; membar.gl;\nld.global.u32 r1, [output];"
@@ -177,7 +177,7 @@ fn a_store_begins_another_release_sequence() {
         blocks("st.global.u32 [output], 42; membar.gl; atom.global.exch.b32 r0, [output+4], 1;", &other).shape(3, 1)
     };
     assert_eq!(reason(&kernel("st.relaxed.gpu.global.u32 [output+4], 2;"), "ld.global.u32 r1, [output];", 2, 0), None);
-    // An atomic operation continues the sequence.
+    // An atomic operation continues the release sequence.
     kernel("atom.global.exch.b32 r0, [output+4], 2;").report();
 }
 

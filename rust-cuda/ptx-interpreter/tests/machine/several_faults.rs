@@ -1,9 +1,9 @@
-//! Launches that go on after a fault, to find those of other lines.
+//! Launches that continue after a fault, to find faults on other lines.
 
 use crate::support::kernel::{Kernel, each};
 use ptx_interpreter::FaultKind;
 
-/// The instructions at fault, and the kinds, of a launch that lists at most `max` of them.
+/// The instructions at fault, with their kinds, of a launch that lists at most `max` of them.
 #[track_caller]
 fn faults(kernel: Kernel, max: usize) -> Vec<String> {
     let error = kernel.with_max_faults(max).launch_error();
@@ -28,14 +28,14 @@ fn each_racing_line_is_listed_once() {
 
 #[test]
 fn a_bad_access_does_not_hide_a_race() {
-    // The last thread reads beyond the input, whose 64 words are for 64 threads.
+    // The last thread reads beyond the input, which has 64 words for 64 threads.
     let kernel = Kernel::new(format!(
         "mad.wide.u32 d0, tid, 4, input;\nld.global.u32 r1, [d0+4];\nst.global.u32 [cell], r1;\n{TWO_RACES}"
     ));
-    // In the order of execution: the first warp has no bad read.
+    // In execution order: the first warp has no bad read.
     let all = ["st.shared.u32 [r0], tid: race", "ld.global.u32 r1, [d0+4]: reads", "st.shared.u32 [r0+4], tid: race"];
     assert_eq!(faults(kernel.clone().declare(ROOM).shape(1, 64), 20), all);
-    // What is computed of a bad read is no other fault, wherever it goes.
+    // A value computed from a bad read is not another fault, wherever it goes.
     let used = "ld.global.u32 r1, [d0+4];\nadd.u32 r2, r1, 1; mad.wide.u32 d1, r2, 4, output; setp.gt.u32 p0, r1, 3;
         @p0 st.global.u32 [cell], r2;\nst.global.u32 [d1+4096], r2;\nld.global.u32 r3, [d1+4096];\nst.global.u32 [cell+8192], r3;\nret;";
     let kernel = Kernel::new(format!("mad.wide.u32 d0, tid, 4, input;\n{used}")).input(&each(64, |thread| thread));
@@ -50,7 +50,7 @@ fn a_bad_write_does_nothing_and_the_others_are_made() {
     let (error, output) = kernel.clone().with_max_faults(20).error_and_output();
     let error = error.unwrap();
     let first = error.fault().unwrap();
-    // Each thread races with the next, and the last has no next.
+    // Each thread races with the next one. The last thread has no next one.
     assert_eq!(first.others.len(), 0, "{first}");
     assert!(matches!(first.kind, FaultKind::Access { .. } | FaultKind::Race { .. }), "{first}");
     assert_eq!(words(&output), [vec![7], vec![8; 31]].concat());
@@ -71,7 +71,7 @@ fn at_most_so_many_lines_are_listed_and_what_cannot_go_on_is_the_last() {
     assert_eq!(all.len(), 2, "{all:?}");
 }
 
-/// Blocks 1 and 3 of five have a fault; each block counts how far it comes.
+/// Blocks 1 and 3 of five have a fault. Each block counts how far it gets.
 fn two_faulty_blocks(fault: &str) -> Kernel {
     Kernel::new(format!(
         "mov.u32 r1, %ctaid.x; and.b32 r2, r1, 1; setp.eq.u32 p0, r2, 0; @p0 bra GOOD;\n{fault}\nGOOD: bar.sync 0; add.u32 r1, r1, 1; st.global.u32 [cell], r1; ret;"
@@ -104,7 +104,7 @@ fn a_launch_goes_on_with_other_blocks_after_any_fault() {
                 );
             }
         }
-        // Otherwise it ends with the first.
+        // Otherwise the launch ends with the first one.
         let error = two_faulty_blocks(fault).with_max_faults(20).launch_error();
         assert_eq!(error.fault().unwrap().count, 1, "{error}");
     }

@@ -1,4 +1,5 @@
-//! Snapshots of observed launches: the rest of a launch is executed from each as it was without it.
+//! Snapshots of observed launches: from each snapshot, the rest of the launch executes as it did
+//! without it.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -8,8 +9,8 @@ use ptx_interpreter::{FaultKind, Observer, Snapshot};
 use crate::observer::{PLACE, ROOM, go_on, kernels, trace};
 use crate::support::kernel::Kernel;
 
-/// As `kernels`, and some whose blocks have state of other kinds: many warps at barriers, copies in flight, local
-/// memory, diverged lanes that wait for each other, and the grid's workspace.
+/// Like `kernels`, plus some with other kinds of block state: many warps at barriers, copies in
+/// flight, local memory, diverged lanes that wait for each other, and the grid's workspace.
 fn launches() -> Vec<Kernel> {
     let barriers = "mov.u32 r2, 0; mov.u32 r6, room;
         LOOP: shl.b32 r3, tid, 2; add.u32 r4, r6, r3; st.shared.u32 [r4], r2; bar.sync 0;
@@ -37,7 +38,8 @@ fn launches() -> Vec<Kernel> {
     kernels().into_iter().chain(more).collect()
 }
 
-/// Snapshots of a launch before every `interval`th instruction, each with its index; of the rest of it, after one.
+/// Snapshots of a launch before every `interval`th instruction, each with its index. With `after`,
+/// snapshots of the rest of the launch.
 fn snapshots(kernel: &Kernel, after: Option<&Snapshot>, interval: usize) -> Vec<(usize, Snapshot)> {
     let taken = RefCell::new(Vec::new());
     let mut next = 0..;
@@ -75,7 +77,7 @@ fn the_rest_of_a_launch_is_the_same() {
         for (step, snapshot) in &all {
             rest_is_the_same(*step, snapshot);
         }
-        // A snapshot of a resumed launch is as good.
+        // A snapshot of a resumed launch works equally well.
         let (middle, snapshot) = &all[all.len() / 2];
         for (step, snapshot) in snapshots(&kernel, Some(snapshot), 3 * interval) {
             rest_is_the_same(middle + step, &snapshot);
@@ -83,7 +85,7 @@ fn the_rest_of_a_launch_is_the_same() {
     }
 }
 
-/// All but races: a resumed launch passes one.
+/// All faults except races: a resumed launch does not check them.
 #[test]
 fn faults_come_again_except_races() {
     let deadlock = "setp.lt.u32 p0, tid, 32; @p0 bar.sync 0; ret;";
@@ -112,9 +114,9 @@ fn a_snapshots_size_counts_registers_and_memory() {
     let of = |kernel: &Kernel| snapshots(kernel, None, 1)[0].1.host_bytes();
     let kernel = |warps: u32, output: usize| Kernel::new("ret;").shape(1, warps * 32).output_bytes(output);
     let [small, tall, wide] = [kernel(1, 1024), kernel(9, 1024), kernel(1, 1 << 20)].map(|kernel| of(&kernel));
-    // 135 registers of a warp, of 8 bytes for each lane.
+    // 135 registers of a warp, 8 bytes per lane.
     assert!(tall - small > 8 * 100 * 32 * 8, "{tall} and {small}");
-    // Each byte has a bit that says whether it is initialised.
+    // Each byte has a bit that tells whether it is initialized.
     assert_eq!(wide - small, ((1 << 20) - 1024) / 8 * 9);
 }
 

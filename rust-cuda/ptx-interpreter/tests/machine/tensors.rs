@@ -1,4 +1,4 @@
-//! Asynchronous copies of boxes of tensors, against copies of one element after the other.
+//! Asynchronous copies of tensor boxes, compared with element-by-element copies.
 
 use cuda_launch::LaunchConfig;
 use proptest::prelude::*;
@@ -10,7 +10,8 @@ use ptx_interpreter::{Access, FaultKind, LaunchError, LoadError, Machine, Option
 /// Bytes of shared memory for a box.
 const ROOM: usize = 32 << 10;
 
-/// A kernel that loads a box by its first map to `room + offset`, and stores it by the second. Threads write the room to `out` between.
+/// A kernel that loads a box with its first map to `room + offset`, and stores it with the second
+/// one. In between, threads write the room to `out`.
 fn text(rank: usize, body: &str) -> String {
     let coordinates: Vec<String> = (0..rank).map(|dimension| format!("c{dimension}")).collect();
     let coordinates = coordinates.join(", ");
@@ -29,7 +30,7 @@ fn text(rank: usize, body: &str) -> String {
     )
 }
 
-/// Loads, writes all of the room to `out`, and stores.
+/// Loads, writes the whole room to `out`, and stores.
 const ROUND_TRIP: &str = "
     mov.u32 r7, r5; mov.u32 r10, 0x55555555;
     FILL: mad.lo.u32 r8, r7, 4, r3; st.shared.u32 [r8], r10; add.u32 r7, r7, r6; setp.lt.u32 p1, r7, 8192; @p1 bra FILL; bar.sync 0;
@@ -56,7 +57,7 @@ fn round_trip(rank: usize, load: &str, store: &str) -> String {
     text(rank, &ROUND_TRIP.replace("LOAD\n", load).replace("STORE\n", store).replace("RANK", &format!("{rank}d")))
 }
 
-/// A tensor in memory, the bytes that it is in, and the coordinates of a box.
+/// A tensor in memory, the bytes that contain it, and the coordinates of a box.
 #[derive(Clone, Debug)]
 struct Case {
     tensor: Tensor,
@@ -70,7 +71,8 @@ impl Case {
         TensorMap::new(Tensor { address: 0, ..self.tensor.clone() }).unwrap().box_bytes() as u32
     }
 
-    /// For each element of the box: its offset in shared memory, and that in global memory if it is in bounds.
+    /// For each element of the box: its offset in shared memory, and its offset in global memory if
+    /// it is in bounds.
     fn elements(&self) -> Vec<(usize, Option<usize>)> {
         let Tensor { element, sizes, strides, box_sizes, element_strides, swizzle, .. } = &self.tensor;
         let (rank, bytes) = (sizes.len(), element.bytes());
@@ -82,7 +84,8 @@ impl Case {
         let mut index = vec![0; rank];
         'all: loop {
             let row = (1..rank).rev().fold(0, |row, dimension| row * counts[dimension] + index[dimension]);
-            // The table of the CUDA C++ Programming Guide: shared memory as rows of 128 bytes, each of 8 chunks.
+            // The table in the CUDA C++ Programming Guide: shared memory as rows of 128 bytes, each
+            // with 8 chunks.
             let place = self.offset as usize + row as usize * pitch + index[0] as usize * bytes;
             let (y, x) = (place / 128, place / 16 % 8);
             let place = y * 128 + (x ^ (y % chunks)) * 16 + place % 16;
@@ -105,7 +108,7 @@ impl Case {
     }
 }
 
-/// What a launch leaves: the room, and the memory of the second tensor.
+/// Results of a launch: the room, and the second tensor's memory.
 struct Results {
     error: Option<LaunchError>,
     room: Vec<u8>,
@@ -151,7 +154,7 @@ fn noise(bytes: usize, seed: u64) -> Vec<u8> {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    // Types whose bits loads keep.
+    // Types with bits that loads preserve.
     let elements = [0_usize, 1, 2, 4, 5, 6, 7, 8, 9].map(|index| TensorElement::ALL[index]);
     let shape = (1_usize..=5, prop::sample::select(elements.to_vec()), prop::sample::select(Swizzle::ALL.to_vec()));
     let dimension = (1_u64..12, 0_u64..3, 1_u32..6, 1_u32..4, -9_i32..12);
@@ -319,7 +322,7 @@ fn wrong_copies_are_faults() {
         error.fault().unwrap_or_else(|| panic!("{error}")).kind.clone()
     };
     let same = |text: String| text;
-    // A map at another address: bytes that are none.
+    // A map at another address: the bytes there are not a map.
     let at_memory = LOAD.replace("[d1", "[d3").replace("BOX1", "[d3, {c0, c1}]");
     assert!(matches!(
         kind_of(&case, &at_memory, STORE, &same),
@@ -329,7 +332,7 @@ fn wrong_copies_are_faults() {
     let FaultKind::Access { access: Access::Read, error: AccessError::Misaligned { alignment: 64, .. } } = kind else {
         panic!("{kind}")
     };
-    // Other dimensions.
+    // A different number of dimensions.
     let three = LOAD.replace("RANK", "3d").replace("BOX1", "[d1, {c0, c1, c2}]");
     let kind = kind_of(&case, &three, STORE, &same);
     assert_eq!(kind, FaultKind::TensorMap { error: TensorMapError::Rank { map: 2, instruction: 3 } });
@@ -343,7 +346,7 @@ fn wrong_copies_are_faults() {
         Case { tensor: Tensor { sizes: vec![16, 9], ..case.tensor.clone() }, at: [0, 5, 0, 0, 0], ..case.clone() };
     let kind = kind_of(&large, LOAD, STORE, &same);
     assert!(matches!(kind, FaultKind::Access { access: Access::Read, .. }), "{kind}");
-    // No wait for the load, or for the store; the wrong number of bytes.
+    // No wait for the load or for the store; the wrong number of bytes.
     let kind = kind_of(&case, LOAD, STORE, &|text| {
         text.replace("mbarrier.try_wait.parity.shared.b64 p1, [r4], 0;\n    @!p1 bra WAIT;", "")
     });
@@ -418,7 +421,7 @@ fn maps_are_bytes_and_wrong_ones_are_errors() {
     let bytes = map.to_bytes();
     assert_eq!(TensorMap::from_bytes(&bytes), Some(map.clone()));
     assert_eq!(TensorMap::from_bytes(&[0; TENSOR_MAP_BYTES]), None);
-    // Each byte counts, also those without a meaning.
+    // Each byte counts, even those without a meaning.
     for index in 0..TENSOR_MAP_BYTES {
         let mut other = bytes;
         other[index] ^= 0x80;
@@ -477,7 +480,7 @@ fn hints_and_fences_are_accepted() {
         mad.lo.u32 r8, r7, 100, r8; mad.wide.u32 d5, r5, 4, d3; st.global.u32 [d5], r8; ret;";
     let case = plane(TensorElement::U32);
     let data = noise(case.bytes, 1);
-    // Lanes 4 to 31 elect another leader than all lanes.
+    // Lanes 4 to 31 elect a different leader than all lanes do.
     let body = body.replace(
         "elect.sync _|p2, 0xfffffff0;",
         "setp.ge.u32 p3, r5, 4; mov.pred p2, 0; @p3 elect.sync _|p2, 0xfffffff0;",

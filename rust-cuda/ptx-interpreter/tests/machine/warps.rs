@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 
 const ALL: u32 = u32::MAX;
 
-/// The source lane and the predicate of a lane, by the PTX ISA's pseudocode (9.7.9.6, `shfl.sync`).
+/// A lane's source lane and predicate, from the PTX ISA's pseudocode (9.7.9.6, `shfl.sync`).
 fn shuffle(mode: &str, lane: i64, b: u32, c: u32) -> (i64, bool) {
     let (b, clamp, segment) = (i64::from(b & 31), i64::from(c & 31), i64::from(c >> 8 & 31));
     let max_lane = lane & segment | clamp & !segment;
@@ -191,7 +191,7 @@ fn activemask_is_the_mask_of_converged_lanes() {
     assert_eq!(Kernel::new("activemask.b32 r0; st.global.u32 [cell], r0; ret;").shape(1, 5).words(5), [31; 5]);
 }
 
-/// Every operation with these members; `r1` is the lane's operand.
+/// Every operation with these members. `r1` is the lane's operand.
 fn operations(members: &str) -> Vec<String> {
     let names = [
         "shfl.sync.idx.b32 r0, r1, 0, 31",
@@ -225,7 +225,8 @@ fn members_on_another_path_are_missing() {
     }
 }
 
-/// Kernels whose lanes 3, 17 and 31 exit, before the others arrive at an operation of all lanes or while these wait there.
+/// Kernels in which lanes 3, 17 and 31 exit, before the others arrive at an operation of all lanes
+/// or while they wait there.
 fn after_exits(operation: &str) -> [Kernel; 3] {
     let exits = "setp.eq.u32 p0, tid, 3; setp.eq.or.u32 p0, tid, 17, p0; setp.eq.or.u32 p0, tid, 31, p0;";
     let inputs = "setp.lt.u32 p5, tid, 9; and.b32 r1, tid, 1; mov.u32 r0, 0;";
@@ -267,7 +268,7 @@ fn lanes_that_have_exited_are_not_waited_for() {
             }
         }
     }
-    // Lane 7 gets the value of lane 3, which has exited: no lane may depend on it.
+    // Lane 7 gets the value of lane 3, which has exited. No lane may depend on it.
     for kernel in after_exits(results[6].0) {
         assert_eq!(kernel.fault("shfl", 0, 7), FaultKind::NoSuchLane { lane: 3 });
     }
@@ -292,7 +293,7 @@ fn members_all_name_the_same_members() {
 
 #[test]
 fn each_tile_of_a_warp_executes_an_operation_on_its_own() {
-    // Tiles of 8 lanes, of which the last has four: the others have exited.
+    // Tiles of 8 lanes. The last one has only four; the others have exited.
     for (operation, expected) in [
         ("shfl.sync.bfly.b32 r0, r1, 1, 31, r3;", (|lane| 100 + (lane ^ 1)) as fn(u32) -> u32),
         ("redux.sync.add.u32 r0, 1, r3;", |lane| if lane < 24 { 8 } else { 4 }),
@@ -305,7 +306,7 @@ fn each_tile_of_a_warp_executes_an_operation_on_its_own() {
         ));
         assert_eq!(kernel.words(28), each(28, expected), "{operation}");
     }
-    // A tile whose mask names a lane of another one.
+    // A tile with a mask that names a lane of another tile.
     let kernel = Kernel::new(
         "and.b32 r4, tid, 24; mov.u32 r3, 0x1ff; shl.b32 r3, r3, r4; mov.u32 r1, tid;\nbar.warp.sync r3;\nret;",
     );
@@ -322,7 +323,7 @@ fn a_lane_is_one_of_its_own_members() {
 
 #[test]
 fn lanes_from_different_branches_converge_at_one_operation() {
-    // The operation is not a reconvergence point of the branches, since one path bypasses it.
+    // The operation is not a reconvergence point of the branches because one path bypasses it.
     for (operation, expected) in [
         ("shfl.sync.bfly.b32 r0, r1, 1, 31, r3;", (|lane| 100 + (lane ^ 1)) as fn(u32) -> u32),
         ("redux.sync.add.u32 r0, r1, r3;", |_| (0..24).map(|lane| 100 + lane).sum()),
@@ -348,6 +349,6 @@ fn an_operation_in_a_loop_covers_the_lanes_that_are_still_in_it() {
          redux.sync.add.u32 r3, 1, r2; add.u32 r0, r0, 1; bra LOOP;
          DONE: st.global.u32 [cell], r3; ret;",
     );
-    // In a lane's last iteration the members are the lanes from it to lane 31.
+    // In a lane's last iteration, the members are the lanes from itself to lane 31.
     assert_eq!(kernel.words(32), each(32, |lane| 32 - lane));
 }

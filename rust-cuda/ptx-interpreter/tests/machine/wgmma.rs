@@ -1,4 +1,4 @@
-//! Matrix products of a warpgroup, against one that multiplies rows by columns.
+//! Matrix products of a warpgroup, compared with one that multiplies rows by columns.
 
 use cuda_launch::LaunchConfig;
 use proptest::prelude::*;
@@ -10,7 +10,8 @@ use ptx_interpreter::{
 const ROOM: usize = 48 << 10;
 const B_AT: usize = 8 << 10;
 
-/// The type of a factor: its name, its bits, and those of the exponent and the fraction of a float.
+/// The type of a factor: its name, its number of bits, and a float's numbers of exponent and
+/// fraction bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Element {
     name: &'static str,
@@ -53,12 +54,12 @@ struct Case {
     elements: [Element; 2],
     sum: Element,
     columns: usize,
-    /// 0 for none, or 32, 64 or 128 bytes in turn.
+    /// 0 for none, or 32, 64 or 128 bytes.
     swizzles: [usize; 2],
     transposed: [bool; 2],
-    /// Where along the depth a swizzled tile is read, in steps of 32 bytes.
+    /// Position along the depth at which a swizzled tile is read, in steps of 32 bytes.
     steps: [usize; 2],
-    /// Without a swizzle, whether the chunks along the depth are nearer to each other than the others.
+    /// Without a swizzle, whether the chunks along the depth are closer together than the others.
     near: [bool; 2],
     of_registers: bool,
     adds: bool,
@@ -67,7 +68,7 @@ struct Case {
     seed: u64,
 }
 
-/// Where a factor's element is in shared memory, and the parts of its descriptor.
+/// The place of a factor's element in shared memory, and the parts of its descriptor.
 struct Layout {
     width: usize,
     transposed: bool,
@@ -77,7 +78,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Of a factor of `outer` rows or columns.
+    /// The layout of a factor with `outer` rows or columns.
     fn new(case: &Case, factor: usize, outer: usize) -> Self {
         let width = [16, 32, 64, 128][case.swizzles[factor]];
         let transposed = case.transposed[factor];
@@ -93,7 +94,8 @@ impl Layout {
         Self { width, transposed, start, leading, stride }
     }
 
-    /// Offset of a byte: of row or column `outer`, at `byte` of its 32, or of the elements at a place of the depth.
+    /// Offset of a byte: in row or column `outer`, at byte `depth * bytes` of its 32; if
+    /// transposed, in the elements at a position along the depth.
     fn place(&self, outer: usize, depth: usize, bytes: usize) -> usize {
         let byte = depth * bytes;
         if self.width == 16 {
@@ -102,7 +104,7 @@ impl Layout {
                 true => outer / 8 * self.stride + depth / 8 * self.leading + depth % 8 * 16 + outer % 8 * bytes,
             };
         }
-        // Rows as a copy of a tensor writes them, whose swizzle is by the address.
+        // Rows as written by a tensor copy, with an address-based swizzle.
         let place = match self.transposed {
             false => outer * self.width + self.start + byte,
             true => {
@@ -150,7 +152,8 @@ impl Case {
         )
     }
 
-    /// The kernel. It copies `image` to shared memory; each thread loads its registers of A and D from `parts`, and stores those of D there.
+    /// The kernel copies `image` to shared memory. Each thread loads its registers of A and D from
+    /// `parts`, and stores its registers of D there.
     fn text(&self, change: impl Fn(String) -> String) -> String {
         let registers = self.registers();
         let each = |what: &dyn Fn(usize) -> String| (0..registers).map(what).collect::<String>();
@@ -210,7 +213,7 @@ impl Case {
                     *value = if element == U8 { next(0, 9) } else { next(-5, 5) };
                     let mut bits = element.encode(*value);
                     if element == TF32 {
-                        // The low bits do not count.
+                        // The low bits are ignored.
                         bits |= next(0, 0xfff) as u32;
                     }
                     let at = begin + layout.place(outer, place, bytes);
@@ -356,7 +359,7 @@ fn plain() -> Case {
 
 #[test]
 fn a_tile_may_begin_within_the_pattern_of_its_swizzle() {
-    // All is 128 bytes further on, and the base offset says so.
+    // Everything is 128 bytes further on, as the base offset says.
     let change = |text: String| {
         text.replace("mov.u32 r5, room;", "mov.u32 r5, room; add.u32 r5, r5, 128;")
             .replace(&format!("r6, {}; @p2", ROOM / 4), &format!("r6, {}; @p2", (ROOM - 1024) / 4))
@@ -373,7 +376,7 @@ fn a_tile_may_begin_within_the_pattern_of_its_swizzle() {
 fn several_products_may_be_in_flight() {
     let case = plain();
     let product = case.instruction();
-    // The same product three times, of which the last group is waited for alone.
+    // The same product three times. Only the last group is waited for.
     let change = |text: String| {
         let group = format!("{product}\nwgmma.commit_group.sync.aligned;\n");
         text.replace(&group, &format!("{group}wgmma.wait_group.sync.aligned 1;\n{product}\n{group}"))
@@ -383,7 +386,7 @@ fn several_products_may_be_in_flight() {
     let inexact = report.inexact();
     let of_products = inexact.iter().find(|inexact| inexact.instruction.starts_with("wgmma.mma_async"));
     assert!(of_products.is_some_and(|inexact| inexact.fidelity == Fidelity::Approximate), "{inexact:?}");
-    // A second warpgroup does the same again, and one that is not whole is an error.
+    // A second warpgroup does the same again. An incomplete one is an error.
     let of_two = case.run(&case.text(|text| text.replace("%tid.x;", "%tid.x; and.b32 r9, r2, 127;")), 256);
     assert!(of_two.result.is_ok(), "{}", of_two.result.unwrap_err());
     let error = case.run(&case.text(|text| text), 160).result.unwrap_err();
@@ -416,7 +419,7 @@ fn results_are_not_used_before_the_wait() {
     }
     let commit = "wgmma.commit_group.sync.aligned;";
     assert!(matches!(kind(commit, "").0, FaultKind::Wgmma { error: WgmmaError::NotWaitedFor { .. } }));
-    // Copies of a result, and copies to local memory, are no use of it.
+    // Copying a result, even to local memory, is not a use of it.
     for to in ["mov.b32 r9, f0; mov.b32 f0, r9;", "mov.b64 d9, {f0, f1}; mov.b64 {f0, f1}, d9;"] {
         let text = case.text(|text| text.replace(wait, &format!("{to} {wait}")));
         let outcome = case.run(&text, 128);
@@ -426,7 +429,7 @@ fn results_are_not_used_before_the_wait() {
     // A factor is overwritten before the wait.
     let (kind, fault) = kind(wait, &format!("mad.lo.u32 r9, r2, 4, r5; st.shared.u32 [r9], 0; {wait}"));
     assert!(matches!(kind, FaultKind::Race { .. }), "{fault}");
-    // Also by its own thread, and in a block of one warpgroup behind a barrier.
+    // Also by its own thread, and after a barrier in a block of one warpgroup.
     let text = case.text(|text| text.replace(wait, &format!("bar.sync 0; st.shared.u32 [r5], 0; {wait}")));
     let error = case.run(&text, 128).result.unwrap_err();
     let kind = &error.fault().unwrap().kind;

@@ -1,4 +1,4 @@
-//! Matrix products by `wmma`.
+//! Matrix products with `wmma`.
 
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::{FaultKind, LoadError};
@@ -37,7 +37,7 @@ const U8: Element = Element { name: "u8", bits: |value| u64::from(value.unsigned
 const S32: Element =
     Element { name: "s32", bytes: 4, bits: |value| u64::from(value as u32), value: |bits| f64::from(bits as i32) };
 
-/// A shape, the types of A and B, of C and of D, and the registers of each fragment.
+/// A shape, the types of A and B, of C and of D, and the number of registers of each fragment.
 type Form = (&'static str, [usize; 3], [Element; 3], [usize; 4]);
 
 const FORMS: [Form; 17] = [
@@ -60,14 +60,14 @@ const FORMS: [Form; 17] = [
     ("m32n8k16", [32, 8, 16], [U8, S32, S32], [4, 1, 8, 8]),
 ];
 
-/// Registers from `first`, in braces.
+/// Registers starting at `first`, in braces.
 fn registers(element: Element, first: usize, count: usize) -> String {
     let kind = if element.bytes == 8 { "d" } else { "r" };
     let names: Vec<String> = (first..first + count).map(|number| format!("{kind}{number}")).collect();
     if count == 1 { names.concat() } else { format!("{{{}}}", names.join(", ")) }
 }
 
-/// A matrix in memory, by rows or by columns: its length and the place of an element.
+/// A matrix in memory, by rows or by columns: its length and the position of an element.
 #[derive(Clone, Copy)]
 struct Layout {
     rows: usize,
@@ -122,7 +122,7 @@ fn body(form: &Form, layouts: [Layout; 4], space: &str) -> String {
     }
     let types = match (factor.name, d.name) {
         ("f16", _) => format!("{}.{}", d.name, c.name),
-        // The rounding may be before the types and behind them.
+        // The rounding modifier may come before or after the types.
         ("f64", _) if space.is_empty() => "f64.f64.f64.f64.rn".to_owned(),
         ("f64", _) => "rn.f64.f64.f64.f64".to_owned(),
         (factor, sum) => format!("{sum}.{factor}.{factor}.{sum}"),
@@ -175,7 +175,7 @@ fn products_are_those_of_three_loops() {
     }
 }
 
-/// An output that the kernel writes from fragments whose elements it has doubled.
+/// The kernel doubles the elements of fragments and writes them to the output.
 #[test]
 fn elements_can_be_computed_with() {
     let form = &FORMS[0];
@@ -207,7 +207,8 @@ fn wrong_uses_are_faults() {
         let kernel = Kernel::new(body).input(&[0; 4096]).output_bytes(1024).shape(blocks, threads);
         kernel.launch_error().fault().unwrap().kind.clone()
     };
-    // Outside of the output; a row that begins between multiples of 16 bytes; 31 lanes; two blocks that store to one place.
+    // Outside the output; a row that does not begin at a multiple of 16 bytes; 31 lanes; two blocks
+    // that store to the same place.
     let outside = kind(body.replace("[output]", "[output+16]"), 1, 32);
     assert!(matches!(outside, FaultKind::Access { .. }), "{outside}");
     let misaligned = kind(body.replace("[output], {r34", "[output+4], {r34"), 1, 32);

@@ -1,4 +1,4 @@
-//! Access patterns (sectors, lines, wavefronts) agree with a naive count of sets.
+//! Access patterns (sectors, lines, wavefronts) agree with counts of naive sets.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ fn naive_shared(addresses: &[u64; 32], mask: u32, bytes: usize) -> SharedPattern
     pattern
 }
 
-/// Addresses as in kernels: strided, permuted, at a few locations, or arbitrary.
+/// Addresses like in kernels: strided, permuted, at a few locations, or arbitrary.
 fn addresses(alignment: u64) -> impl Strategy<Value = [u64; 32]> {
     let start = (0..4000_u64).prop_map(move |start| (1 << 40) + start * alignment);
     prop_oneof![
@@ -74,7 +74,7 @@ proptest! {
     }
 }
 
-/// 32 addresses with a stride in bytes, from a multiple of 128.
+/// 32 addresses with a stride in bytes, starting at a multiple of 128.
 fn strided(stride: u64) -> [u64; 32] {
     std::array::from_fn(|lane| 4096 + lane as u64 * stride)
 }

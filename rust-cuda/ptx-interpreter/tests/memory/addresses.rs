@@ -27,7 +27,7 @@ proptest! {
             let contains = other == space || (other == Space::Global && space == Space::Param);
             prop_assert_eq!(is_in_space(other, generic), contains);
         }
-        // Kernels keep addresses of shared memory in 32 bits.
+        // Kernels hold shared memory addresses in 32 bits.
         if space != Space::Global {
             prop_assert_eq!(generic as u32, offset);
         }

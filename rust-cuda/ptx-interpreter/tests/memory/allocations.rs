@@ -1,4 +1,4 @@
-//! Accesses outside of live allocations are detected and classified.
+//! Accesses outside live allocations are detected and classified.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn a_miss_names_the_nearest_allocation_and_the_distance() {
     let weights = format!("starts 4 bytes before WEIGHTS (64 bytes at {b:#x})");
     assert_eq!(message(&memory, b - 4, 4), of(b - 4, 4) + &weights);
     assert_eq!(message(&memory, 16, 4), of(16, 4) + "a null pointer");
-    // No wrapping around the end of the address space.
+    // No wraparound at the end of the address space.
     assert!(matches!(memory.view().find(u64::MAX - 1, 4), Err(AccessError::OutOfBounds { .. })));
     assert!(matches!(memory.view().find(a, usize::MAX), Err(AccessError::OutOfBounds { .. })));
     assert!(message(&GlobalMemory::new(0), a, 4).ends_with("nothing is allocated"));
@@ -222,7 +222,7 @@ fn memory_at_a_chosen_address_is_among_the_other_allocations() {
     memory.write(next, &[3; 100]).unwrap();
     let starts: Vec<u64> = memory.view().allocations().iter().map(|allocation| allocation.extent.start).collect();
     assert_eq!(starts, [low, device, next, high]);
-    // It is no part of the device's memory.
+    // It is not part of the device's memory.
     assert_eq!(memory.limit() - memory.used(), 800);
     for taken in [low, low + 63, low - 1, device + 1, high + 32] {
         let added = memory.add_at("overlapping", taken, Arc::new(Region::new(2)));

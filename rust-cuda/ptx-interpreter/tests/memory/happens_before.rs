@@ -1,4 +1,5 @@
-//! The race detector agrees with the definition: two accesses race if the happens-before graph does not order them.
+//! The race detector agrees with the definition: two accesses race if the happens-before graph does
+//! not order them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -46,7 +47,7 @@ enum Event {
         scope: Scope,
         is_sc: bool,
     },
-    /// Some threads of a block meet: bit `warp * LANES + lane` is a thread.
+    /// Some threads of a block meet. Bit `warp * LANES + lane` stands for a thread.
     Meet {
         block: u32,
         threads: u32,
@@ -55,7 +56,7 @@ enum Event {
     Arrive {
         thread: Thread,
     },
-    /// All threads have arrived there, as far as the detector knows.
+    /// The detector registers that all threads have arrived there.
     Complete,
     /// A thread waits there.
     Wait {
@@ -89,7 +90,7 @@ fn scopes() -> impl Strategy<Value = Scope> {
     prop_oneof![1 => Just(Scope::Block), 1 => Just(Scope::Cluster), 4 => Just(Scope::Device)]
 }
 
-/// The narrowest scope with both blocks.
+/// The narrowest scope that includes both blocks.
 fn distance(one: u32, other: u32) -> Scope {
     match (one == other, one / CLUSTER == other / CLUSTER) {
         (true, _) => Scope::Block,
@@ -137,8 +138,8 @@ fn logs(blocks: u32, words: usize) -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 1..120)
 }
 
-/// What is released at a location: the event before which all is released, the block that releases it, the scope, and the volatile
-/// store that does.
+/// A release at a location: the event before which everything is released, the releasing block, the
+/// scope, and the releasing volatile store.
 #[derive(Clone, Copy)]
 struct Released {
     event: usize,
@@ -152,22 +153,23 @@ struct Released {
 struct Graph {
     /// For each event, whether each earlier one happens before it.
     before: Vec<Vec<bool>>,
-    /// For each event, the volatile stores that were released and that it comes after by acquiring them.
+    /// For each event, the released volatile stores that it comes after by acquiring them.
     stores: Vec<BTreeSet<usize>>,
     latest: HashMap<Thread, usize>,
     published: HashMap<usize, Vec<Released>>,
     seen: HashMap<Thread, Vec<(Released, Scope)>>,
-    /// The latest fence of a thread that has the scope or a wider one.
+    /// The latest fence of a thread with this scope or a wider one.
     fences: HashMap<(Thread, Scope), usize>,
-    /// The sequentially consistent fences of each block before its last barrier, and those since.
+    /// The sequentially consistent fences of each block before its last barrier, and since then.
     sc_fences: HashMap<u32, [Vec<(Scope, usize)>; 2]>,
-    /// What threads of each block have observed before its last barrier by relaxed loads, and what since.
+    /// Releases that each block's threads observed through relaxed loads, before its last barrier
+    /// and since then.
     seen_by_block: HashMap<u32, [Vec<(Released, Scope)>; 2]>,
     arrived: Vec<usize>,
     complete: Vec<usize>,
 }
 
-/// The threads that meet, by warp: the warp and its lanes.
+/// The threads that meet, grouped by warp: the warp and its lanes.
 fn groups(threads: u32) -> impl Iterator<Item = (u32, u32)> {
     let groups = (0..WARPS).map(move |warp| (warp, threads >> (warp * LANES) & ((1 << LANES) - 1)));
     groups.filter(|(_, lanes)| *lanes != 0)
@@ -286,7 +288,8 @@ impl Graph {
         }
     }
 
-    /// Whether an event comes after a volatile store, or a later one by the same thread there, by acquiring it.
+    /// Whether an event comes after a volatile store because it acquired that store, or a later one
+    /// by the same thread there.
     fn has_acquired_store(&self, log: &[Event], store: usize, later: usize) -> bool {
         let Event::Store { thread, location } = log[store] else { return false };
         self.stores[later].range(store..).any(
@@ -324,12 +327,12 @@ fn race(log: &[Event], graph: &Graph, earlier: usize, later: usize) -> bool {
     overlap && (writes(kind) || writes(other)) && !are_strong && !graph.before[later][earlier]
 }
 
-/// Which events are by one instruction.
+/// How events are assigned to instructions.
 #[derive(Clone, Copy, Debug)]
 enum Instructions {
-    /// Each event has its own, with its number.
+    /// Each event has its own instruction, with the event's number.
     OfEvents,
-    /// Those with the same size.
+    /// Events with the same size share an instruction.
     OfSizes,
 }
 
@@ -411,7 +414,7 @@ fn graph(log: &[Event]) -> Graph {
     graph
 }
 
-/// Drops racing accesses among the log's first `end` events, so that the first race comes late.
+/// Drops racing accesses among the log's first `end` events, so the first race comes late.
 fn without_races_before(end: usize, log: Vec<Event>) -> Vec<Event> {
     let (mut kept, mut graph) = (Vec::new(), Graph::default());
     for (number, event) in log.into_iter().enumerate() {
@@ -458,7 +461,8 @@ fn first_report(log: &[Event], words: usize, instructions: Instructions) -> Opti
     detect(log, words, instructions).iter().position(|result| result.is_err())
 }
 
-/// Logs in which the last event races with an access that happens before another one, and not with that one.
+/// Logs in which the last event races with an access that happens before another one, but not with
+/// the other one.
 #[test]
 fn a_later_access_does_not_hide_a_race_with_an_earlier_one() {
     use AccessKind::{AtomicRead, AtomicWrite, VolatileRead};
@@ -467,20 +471,21 @@ fn a_later_access_does_not_hide_a_race_with_an_earlier_one() {
     let fence = |thread, is_sc| Event::Fence { thread, scope: Scope::Device, is_sc };
     let observe = |thread, acquires| Event::Observe { thread, location: 1, scope: Scope::Device, acquires };
     let (of_0, of_1) = ((0, 0, 0), (1, 0, 0));
-    // The writer's scope has the later reader, not the earlier one.
+    // The writer's scope includes the later reader, but not the earlier one.
     let by_scope = |reader| {
         let acquired =
             [fence(of_0, false), store(of_0), observe((1, 0, 1), true), Event::Meet { block: 1, threads: 0b1011 }];
         let write = access((1, 1, 0), AtomicWrite(Scope::Block), 4);
         [vec![access(of_0, reader, 4)], acquired.to_vec(), vec![access(of_1, reader, 4), write]].concat()
     };
-    // The writer has the later reader's size.
+    // The writer's access has the later reader's size.
     let by_size = vec![
         access(of_0, AtomicRead(Scope::Device), 8),
         access(of_0, AtomicRead(Scope::Device), 4),
         access((0, 1, 0), AtomicWrite(Scope::Device), 4),
     ];
-    // The last store's thread has acquired the second store; the first came after the fence, or beside it.
+    // The last store's thread has acquired the second store. The first one came after the fence, or
+    // beside it.
     let by_acquired_store = vec![
         store(of_1),
         fence((1, 1, 0), true),

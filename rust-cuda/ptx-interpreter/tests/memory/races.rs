@@ -1,4 +1,4 @@
-//! Synchronisation patterns of kernels, correct and incorrect.
+//! Synchronization patterns of kernels, correct and incorrect.
 
 use ptx_interpreter::memory::races::{
     AccessKind, AccessKind::*, Conflict, Fence, LaneAccess, Observation, Phase, Publication, RaceDetector, Scope,
@@ -7,11 +7,11 @@ use ptx_interpreter::memory::races::{
 
 const ACQUIRE: Observation = Observation { scope: Scope::Device, acquires: true, counts: false };
 const RELAXED: Observation = Observation { acquires: false, ..ACQUIRE };
-/// A relaxed, and a releasing, atomic operation.
+/// Relaxed and releasing atomic operations.
 const UPDATE: Publication = Publication { scope: Scope::Device, releases: false, is_update: true, is_volatile: false };
 const RELEASE: Publication = Publication { releases: true, ..UPDATE };
 
-/// A detector with a region of data and one of flags.
+/// A detector with a region for data and one for flags.
 struct Launch {
     detector: RaceDetector,
     data: Watched,
@@ -147,7 +147,8 @@ fn lanes_that_read_race_with_one_that_writes() {
 
 #[test]
 fn a_reader_between_others_is_not_forgotten() {
-    // One reader of another block, many of this block, then a writer that is ordered with this block's readers only.
+    // One reader of another block, many of this block, then a writer ordered only with this block's
+    // readers.
     let mut launch = Launch::new();
     assert_eq!(launch.read(at(0, 0, 0)), Ok(()));
     for thread in 0..512 {
@@ -166,8 +167,8 @@ fn a_reader_between_others_is_not_forgotten() {
     }
 }
 
-/// Every block writes and increments a count, and the last block reads all blocks' values. Returns whether all accesses
-/// are ordered.
+/// Every block writes and increments a counter, and the last block reads all blocks' values.
+/// Returns whether all accesses are ordered.
 fn last_block_adds_up(fences: bool, barrier: bool) -> bool {
     let mut launch = Launch::new();
     let mut ordered = true;
@@ -215,7 +216,7 @@ fn a_barrier_of_the_grid_orders_all_blocks() {
         for block in 0..4 {
             launch.detector.observe(launch.flags.at(0), at(block, 0, barriers + 1), ACQUIRE);
         }
-        // Reads the neighbour's value of this round, after the block's next barrier.
+        // Reads the neighbor's value of this round, after the block's next barrier.
         for block in 0..4 {
             let offset = 128 + 4 * (block as usize + 1) % 16;
             assert_eq!(launch.access(at(block, 7, barriers + 2), offset, 4, Read), Ok(()));
@@ -257,7 +258,7 @@ fn accesses_after_a_release_are_not_released() {
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
     launch.detector.observe(launch.flags.at(0), at(1, 0, 0), ACQUIRE);
     assert!(launch.read(at(1, 0, 0)).is_err());
-    // Nor are accesses between a fence and the store after it.
+    // Accesses between a fence and the store after it are not published either.
     let mut launch = Launch::new();
     launch.detector.fence(at(0, 0, 0), Fence { scope: Scope::Device, is_sc: false });
     assert_eq!(launch.write(at(0, 0, 0)), Ok(()));
@@ -328,7 +329,7 @@ fn forgotten_regions_and_blocks_leave_nothing_behind() {
     launch.detector.end_block(0);
     launch.data = launch.detector.watch(16);
     assert_eq!(launch.write(at(1, 0, 0)), Ok(()));
-    // The accesses of a block are kept after its end.
+    // The accesses of a block stay recorded after its end.
     launch.detector.end_block(1);
     assert_eq!(launch.write(at(2, 0, 0)).unwrap_err().block, 1);
 }

@@ -1,4 +1,4 @@
-//! A region behaves as a byte array that tracks which bytes are initialised.
+//! A region behaves like a byte array that tracks initialized bytes.
 
 use proptest::prelude::*;
 use ptx_interpreter::memory::Region;

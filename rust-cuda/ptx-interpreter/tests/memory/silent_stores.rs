@@ -1,4 +1,5 @@
-//! Silent stores: the detector agrees with the definition, by which a read that finds one value in any order does not race.
+//! Silent stores: the detector agrees with the definition. A read that finds the same value in any
+//! order does not race.
 
 use proptest::prelude::*;
 use ptx_interpreter::memory::races::{AccessKind, LaneAccess, Phase, RaceDetector, Thread};
@@ -8,7 +9,8 @@ const LANES: u32 = 2;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A thread's access to the whole word or one byte of it; a write stores this value to each byte.
+    /// A thread's access to the whole word or to one byte of it. A write stores this value to each
+    /// byte.
     Access {
         thread: (u32, u32),
         byte: Option<usize>,
@@ -34,7 +36,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 1..40)
 }
 
-/// A thread's place in the order: its block, lane, and the numbers of barriers and meetings before.
+/// A thread's position in the order: its block and lane, and the numbers of earlier barriers and
+/// meetings.
 type Moment = (u32, u32, u32, u32);
 
 /// Whether an earlier event happens before a later one.
@@ -43,12 +46,13 @@ fn is_before(earlier: Moment, later: Moment) -> bool {
     meetings < later.3 || block == later.0 && (lane == later.1 || barriers < later.2)
 }
 
-/// The slow detector of one byte: all its accesses, in order.
+/// The slow detector for one byte, with all its accesses in order.
 #[derive(Default)]
 struct Byte {
     reads: Vec<Moment>,
     writes: Vec<Moment>,
-    /// The writes that left the byte's value, since the last one that did not, which is the first of them if there is one.
+    /// Start of the last run of writes that kept the byte's value. If a write changed the value,
+    /// the run begins with that write.
     run: usize,
     has_changed: bool,
     value: u8,
@@ -64,11 +68,12 @@ enum Verdict {
 impl Byte {
     fn access(&mut self, now: Moment, stored: Option<u8>) -> Verdict {
         let is_unordered = |earlier: &&Moment| !is_before(**earlier, now);
-        // Writes of other values happen before the run, or race with it.
+        // Writes of other values happen before the run or race with it.
         let run = &self.writes[self.run..];
         let races_with_run = run.iter().any(|write| is_unordered(&write));
         let races_with_read = self.reads.iter().any(|read| is_unordered(&read));
-        // The value is that of before the launch, or the one that the run's first write has brought, or the thread's own.
+        // The value is from before the launch, from the run's first write, or from the thread
+        // itself.
         let finds_value = !self.has_changed || is_before(run[0], now) || run.contains(&now);
         let verdict = match stored {
             None if races_with_run => {

@@ -1,4 +1,4 @@
-//! Accesses of a warp that are recorded together leave what they leave when they are recorded one by one.
+//! Recording a warp's accesses together has the same effect as recording them one by one.
 
 use std::ops::Range;
 
@@ -12,7 +12,8 @@ const BYTES: usize = 128;
 const BLOCKS: u32 = 2;
 const WARPS: u32 = 2;
 
-/// Where the lanes access, in units of the access's size: lane `l` at `start + (l + shift) / repeat % width * stride + l / width * row`.
+/// The lanes' positions, in units of the access size: lane `l` accesses `start + (l + shift) /
+/// repeat % width * stride + l / width * row`.
 #[derive(Clone, Copy, Debug)]
 struct Pattern {
     start: usize,
@@ -46,7 +47,7 @@ enum Event {
         bytes: usize,
         lanes: u32,
         pattern: Pattern,
-        /// The lanes whose bytes are 1, others' are 0.
+        /// The lanes that store bytes of 1. The others store 0.
         ones: u32,
     },
     Barrier {
@@ -58,7 +59,7 @@ enum Event {
     Fence {
         thread: ((u32, u32), u32),
     },
-    /// A lane acquires at an offset, and releases there.
+    /// A lane acquires and releases at an offset.
     Release {
         thread: ((u32, u32), u32),
         offset: usize,
@@ -101,7 +102,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 
 const FENCE: Fence = Fence { scope: Scope::Device, is_sc: false };
 
-/// A detector with the memory that it watches.
+/// A detector and the memory that it watches.
 struct Detector {
     detector: RaceDetector,
     region: Watched,
@@ -114,14 +115,14 @@ type Found = Vec<(u32, Result<Option<Conflict>, Conflict>)>;
 
 impl Detector {
     fn new(together: bool, silent_stores: bool) -> Self {
-        // Instructions are numbered by the sizes of their accesses.
+        // Instructions are numbered by their access sizes.
         let sizes = (0..=16).collect();
         let mut detector = RaceDetector::with_sizes(1, false, sizes).silent_stores(silent_stores);
         let region = detector.watch(BYTES);
         Self { detector, region, memory: [0; BYTES], together }
     }
 
-    /// Records an access of each lane, makes it, and returns what was found other than nothing.
+    /// Records and makes an access of each lane. Returns the findings.
     fn access(
         &mut self,
         phase: Phase,
@@ -184,8 +185,9 @@ impl Detector {
     }
 }
 
-/// Of each lane whether it races, where and why. Which of several earlier accesses is named depends on their order, and those recorded
-/// together come before those of the same instruction that race.
+/// For each lane, whether it races, where and why. Which of several earlier accesses is named
+/// depends on their order, and accesses recorded together come before racing ones of the same
+/// instruction.
 fn verdicts(found: &Found) -> Vec<(u32, bool, usize, Why)> {
     let conflicts = found.iter().filter_map(|(lane, found)| match *found {
         Ok(same) => same.map(|conflict| (*lane, false, conflict.offset, conflict.why)),
@@ -194,7 +196,7 @@ fn verdicts(found: &Found) -> Vec<(u32, bool, usize, Why)> {
     conflicts.collect()
 }
 
-/// The lanes that were recorded together have no race, and the others' are the same.
+/// The lanes recorded together have no race, and the other lanes have the same results.
 fn compare(events: &[Event], silent_stores: bool) -> Result<usize, TestCaseError> {
     let mut together = Detector::new(true, silent_stores);
     let mut one_by_one = Detector::new(false, silent_stores);
@@ -230,7 +232,7 @@ fn compare(events: &[Event], silent_stores: bool) -> Result<usize, TestCaseError
     Ok(count)
 }
 
-/// All lanes access successive words.
+/// All lanes access consecutive words.
 const SUCCESSIVE: Pattern = Pattern { start: 0, stride: 1, repeat: 1, width: 32, row: 0 };
 
 /// All lanes access the same word.
@@ -245,7 +247,7 @@ fn release(block: u32, warp: u32, lane: u32) -> Event {
     Event::Release { thread: ((block, warp), lane), offset: 64 }
 }
 
-/// The number of accesses that race, also with one of the same value.
+/// The number of racing accesses, including same-value races.
 fn races(events: &[Event]) -> usize {
     compare(events, true).unwrap()
 }
@@ -253,12 +255,13 @@ fn races(events: &[Event]) -> usize {
 #[test]
 fn a_later_write_races_with_each_lane_that_has_read_its_word() {
     let (read, write) = (AccessKind::Read, AccessKind::Write);
-    // A lane comes after its own read, and after the other warp's of the next word; not after the next lane's.
+    // A lane comes after its own read and after the other warp's read of the next word, but not
+    // after the next lane's read.
     let next = Pattern { start: 1, ..SAME };
     let reads = [access((0, 0), read, u32::MAX, SUCCESSIVE), access((0, 1), read, u32::MAX, SUCCESSIVE)];
     let rest = [release(0, 1, 1), release(0, 0, 0), access((0, 0), write, 1, next)];
     assert_eq!(races(&[reads.as_slice(), &rest].concat()), 1);
-    // The first and the last lane's reads come before; the others' do not.
+    // The first and the last lane's reads come before; the others do not.
     let events = [
         access((0, 0), read, u32::MAX, SAME),
         release(0, 0, 0),
@@ -278,7 +281,7 @@ fn what_one_lane_has_acquired_orders_no_other_lane() {
         access((1, 0), AccessKind::Read, u32::MAX, SUCCESSIVE),
     ];
     assert_eq!(races(&events), 31);
-    // Nor after a barrier what another lane has written.
+    // Even after a barrier, another lane's writes are not ordered.
     let (acquired, read) = events.split_at(3);
     assert_eq!(races(&[acquired, &[Event::Barrier { block: 1 }], read].concat()), 31);
     let events = [
@@ -328,7 +331,7 @@ fn a_write_of_a_word_is_silent_in_some_of_its_bytes() {
         access((0, 0), AccessKind::Write, 1, SAME),
         of_byte((0, 1), AccessKind::Read),
     ];
-    // One of the same value, which the comparison with the other detector has seen.
+    // A same-value race, which the comparison with the other detector has already checked.
     assert_eq!(races(&events), 1);
 }
 

@@ -1,10 +1,10 @@
-//! Accepted results of approximations: within one unit in the last place of another formula in f64, and exact where the
-//! ISA has a table.
+//! Accepted results of approximations: within one unit in the last place of another formula in f64,
+//! and exact where the ISA has a table.
 
 use ptx_random_programs::reference::{Form, Layout, Rounding, decode, encode};
 use std::f64::consts::LN_2;
 
-/// Whether a result is accepted; `None` if this module has no reference for the form.
+/// Whether a result is accepted. `None` if this module has no reference for the form.
 pub(crate) fn accepts(form: &Form<'_>, source: u64, result: u64) -> Option<bool> {
     if let Some(packed) = form.name("f16x2").or(form.name("bf16x2")) {
         let half = form.with_type(packed.strip_suffix("x2")?);
@@ -35,7 +35,7 @@ pub(crate) fn accepts(form: &Form<'_>, source: u64, result: u64) -> Option<bool>
         _ => return None,
     };
     if coarse {
-        // The significand has 21 bits; the lower ones are zero.
+        // The significand has 21 bits; the lower bits are zero.
         let bits = layout.flush(expected.to_bits());
         let distance = (layout.key(result) - layout.key(bits)).abs();
         let exact = if expected.is_nan() { result == 0x7fff_ffff_0000_0000 } else { distance < 1 << 32 };

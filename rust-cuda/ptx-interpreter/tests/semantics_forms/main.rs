@@ -11,7 +11,7 @@ use rand::{Rng, RngExt, SeedableRng};
 use rayon::prelude::*;
 use std::collections::HashSet;
 
-/// Whether the result is right; `None` if there is no reference.
+/// Whether the result is correct. `None` if there is no reference.
 fn is_right(form: &Form<'_>, sources: [u64; 4], result: u64) -> Option<bool> {
     match reference::evaluate(form, sources) {
         Some(expected) => Some(expected == result),
@@ -77,7 +77,7 @@ fn run(compute: Compute, warp: &[Lanes; 4]) -> Lanes {
     }
 }
 
-/// Checks a form; the error describes its first wrong result.
+/// Checks a form. The error describes its first wrong result.
 fn check(name: &str, seed: u64) -> Result<(), String> {
     let form = Form::parse(name);
     let operation = semantics::operation(form.opcode, &form.modifiers).map_err(|error| error.to_string())?;
@@ -135,7 +135,7 @@ fn every_form_agrees_with_its_reference() {
     assert!(wrong.is_empty(), "{} forms are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Checks that a form's loop, if it has one, agrees with its definition.
+/// Checks that a form's loop, if any, agrees with its definition.
 fn check_loop(name: &str, seed: u64) -> Result<(), String> {
     let form = Form::parse(name);
     let find =
@@ -163,7 +163,8 @@ fn every_loop_agrees_with_the_definition_of_its_forms() {
     assert!(wrong.is_empty(), "{} loops are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A loop costs about 30 ms of compile time. Give one only to a form that a compiler emits in bulk.
+/// A loop costs about 30 ms of compile time. Add one only for a form that compilers emit
+/// frequently.
 #[test]
 fn few_forms_have_loops() {
     const MAX_LOOPS: usize = 160;

@@ -5,7 +5,8 @@ use ptx_interpreter::{
     Executor, FaultKind, LaunchError, LaunchReport, LoadError, Machine, Observer, Options, Snapshot, Uninitialised,
 };
 
-/// Runs the blocks of a launch in parallel, on threads of its own: blocks of a cooperative one wait for each other.
+/// Runs the blocks of a launch in parallel on its own threads. Blocks of a cooperative launch wait
+/// for each other.
 struct OwnThreads;
 
 impl Executor for OwnThreads {
@@ -18,7 +19,7 @@ impl Executor for OwnThreads {
     }
 }
 
-/// Prologue of every kernel. `index` is the thread's index in the grid, whose blocks have one dimension; `cell` and
+/// Prologue of every kernel. `index` is the thread's index in the one-dimensional grid. `cell` and
 /// `cell8` are the addresses of its 4 and 8 bytes of the output.
 const PROLOGUE: &str = "
     .reg .pred p<10>; .reg .b16 h<20>; .reg .b32 r<60>; .reg .b64 d<40>;
@@ -121,7 +122,7 @@ impl Kernel {
         self
     }
 
-    /// Options as `kernel-check` has them: not strict.
+    /// Uses `kernel-check`'s options, which are not strict.
     pub fn by_gpu_rules(mut self) -> Self {
         self.options.strict = false;
         self.with_uninitialised(Uninitialised::Note)
@@ -147,13 +148,13 @@ impl Kernel {
         self
     }
 
-    /// Looks for faults in other orders too.
+    /// Also looks for faults under other schedules.
     pub fn in_orders(mut self, search: Search) -> Self {
         self.options.search = search;
         self
     }
 
-    /// Runs in the order of a schedule.
+    /// Runs under a schedule.
     #[track_caller]
     pub fn in_order(mut self, schedule: &str) -> Self {
         self.options.schedule = schedule.parse().unwrap();
@@ -184,21 +185,21 @@ impl Kernel {
         })
     }
 
-    /// Whether a launch under an observer has ended, or its error, and the output.
+    /// Whether a launch under an observer ran to its end, or its error, and the output.
     pub fn observe(&self, observer: &mut dyn Observer) -> (Result<bool, LaunchError>, Vec<u8>) {
         self.run(|machine, parameters| {
             machine.observe(self.options.clone(), "kernel", self.config, parameters, observer)
         })
     }
 
-    /// As `observe`, from a snapshot of the launch.
+    /// Like `observe`, from a snapshot of the launch.
     pub fn resume(&self, snapshot: &Snapshot, observer: &mut dyn Observer) -> (Result<bool, LaunchError>, Vec<u8>) {
         self.run(|machine, parameters| {
             machine.resume(self.options.clone(), "kernel", self.config, parameters, snapshot, observer)
         })
     }
 
-    /// The result of `launch`, which gets a machine and the parameters, and the output.
+    /// The result of `launch`, which receives a machine and the parameters, and the output.
     fn run<R>(&self, launch: impl FnOnce(&Machine, &[&[u8]]) -> R) -> (R, Vec<u8>) {
         let mut machine = self.machine();
         let threads = (self.config.grid.count() * self.config.block.count()) as usize;
@@ -273,19 +274,19 @@ impl Kernel {
         self
     }
 
-    /// Goes on after any fault.
+    /// Continues after any fault.
     pub fn keep_going(mut self) -> Self {
         self.options.keep_going = true;
         self
     }
 
-    /// The error of a launch, if there is one, and the output.
+    /// The error of a launch, if any, and the output.
     pub fn error_and_output(&self) -> (Option<LaunchError>, Vec<u8>) {
         let (result, output) = self.launch();
         (result.err(), output)
     }
 
-    /// The error of a launch, if there is one.
+    /// The error of a launch, if any.
     pub fn error(&self) -> Option<LaunchError> {
         self.launch().0.err()
     }

@@ -1,4 +1,4 @@
-//! Code common to several test programs.
+//! Code shared by several test programs.
 #![allow(dead_code, unreachable_pub)]
 
 pub mod kernel;

@@ -1,4 +1,4 @@
-//! Prints a syntax tree as PTX in LLVM's style, so that a test can check that the tree loses nothing of the text.
+//! Prints a syntax tree as PTX in LLVM's style, to test that the tree loses nothing of the text.
 
 use std::fmt::Write;
 
@@ -7,7 +7,8 @@ use ptx_interpreter::syntax::{
     Statement, Variable,
 };
 
-/// The module's text. The tree does not record the position of `.file` lines: they come last, as in LLVM's output.
+/// The module's text. The tree does not record the position of `.file` lines, so they come last, as
+/// in LLVM's output.
 pub fn module(module: &Module) -> String {
     let (major, minor) = module.version;
     let mut text = format!(".version {major}.{minor}\n.target {}\n", module.target);
@@ -137,7 +138,8 @@ fn immediate(number: Immediate) -> String {
     }
 }
 
-/// A variable's declaration. Several dimensions are printed as one, since the tree's initial values are flat.
+/// A variable's declaration. Several dimensions are printed as one because the tree's initial
+/// values are flat.
 fn variable_text(variable: &Variable) -> String {
     let space = match variable.space {
         Space::Const => ".const",

@@ -1,4 +1,4 @@
-//! Modules that are linked have one definition of each name, as NVIDIA's nvlink keeps it.
+//! Linked modules have one definition of each name: the one that NVIDIA's nvlink keeps.
 
 use ptx_interpreter::syntax::{LinkError, Linkage, link, parse};
 

@@ -1,10 +1,10 @@
-//! No text makes the parser panic, and each error has a line of the text.
+//! No text makes the parser panic, and each error refers to a line of the text.
 
 use crate::support::TEXTS;
 use proptest::prelude::*;
 use ptx_interpreter::syntax::parse;
 
-/// Checks that a text is parsed, or rejected with one of its lines.
+/// Checks that a text is parsed, or rejected with a reference to one of its lines.
 fn check(text: &str) -> Result<(), TestCaseError> {
     if let Err(error) = parse(text) {
         let line = text.lines().nth(error.line as usize - 1);
@@ -19,7 +19,8 @@ fn check(text: &str) -> Result<(), TestCaseError> {
 
 const HEADER: &str = ".version 7.0\n.target sm_75\n.address_size 64\n";
 
-/// The first lines of one of a text's kernels: short, so that the parser reaches most of the changed bytes.
+/// The first lines of one of a text's kernels. They are few, so the parser reaches most of the
+/// changed bytes.
 fn part(text: &str, which: prop::sample::Index) -> String {
     let kernels: Vec<usize> = text.match_indices(".visible .entry").map(|(offset, _)| offset).collect();
     let lines: Vec<&str> = text[kernels[which.index(kernels.len())]..].lines().take(60).collect();

@@ -3,8 +3,8 @@
 use crate::support::{TEXTS, print};
 use ptx_interpreter::syntax::{Module, Statement, Variable, parse};
 
-/// The text without debug information, pragmas and whitespace. It is computed line by line, so that it shares no code
-/// with the parser under test.
+/// The text without debug information, pragmas and whitespace. Computed line by line, to share no
+/// code with the parser under test.
 fn essence(text: &str) -> String {
     let (mut essence, mut files) = (String::new(), String::new());
     let mut in_section = false;
@@ -64,7 +64,7 @@ fn forget_in(statements: &mut [Statement]) {
             Statement::Variable(variable) => variable.line = 0,
             Statement::Instruction(instruction) => {
                 instruction.line = 0;
-                // Of a comment, which is not printed.
+                // It comes from a comment, which is not printed.
                 instruction.reason = None;
                 instruction.text.retain(|character| !character.is_whitespace());
             }
@@ -88,7 +88,7 @@ fn a_tree_has_each_function_of_its_text() {
 fn a_tree_prints_as_its_text() {
     for (name, text) in TEXTS {
         if name == "kernels by hand" {
-            continue; // It has hexadecimal integers, and omits alignments.
+            continue; // It has hexadecimal integers and omits alignments.
         }
         let (printed, expected) = (essence(&print::module(&parse(text).unwrap())), essence(text));
         let at = printed.bytes().zip(expected.bytes()).take_while(|(printed, expected)| printed == expected).count();

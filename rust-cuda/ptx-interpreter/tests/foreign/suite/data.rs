@@ -1,4 +1,4 @@
-//! Guards, bounds, barriers, tiles and writes of the same value.
+//! Guards, bounds, barriers, tiles, and writes of the same value.
 
 use super::Label::{BarrierDivergence, Note, OutOfBounds, SameValue, Uninitialised};
 use super::{Argument, Buffer, Case, Int, Ints, case, check, out, race, right, x, zeros};

@@ -1,13 +1,15 @@
-//! Kernels with labels, in pairs of a right one and wrong ones, for the checks of races, waits, bounds and barriers.
+//! Labeled kernels, in pairs of a correct one and incorrect ones, for the checks of races, waits,
+//! bounds and barriers.
 //!
-//! Each file of kernels has a table of launches. A kernel is right, and then silent in each order of a search, or has
-//! one error, which a comment marks: `// RACE name` is on the line of either access of the race in kernel `name`. The
-//! table says in which order the error shows: in the default one, only in the descending one, or only in one that a
-//! search finds.
+//! Each file of kernels has a table of launches. A correct kernel reports nothing under every
+//! schedule of a search. An incorrect one has a single error, marked by a comment: `// RACE name`
+//! is on the line of either racing access in kernel `name`. The table says under which schedule the
+//! error shows: the default one, only the descending one, or only one that a search finds.
 //!
-//! Right and wrong are by PTX's memory consistency model and CUDA's rules of independent thread scheduling (sm_70 and
-//! later), with what the interpreter adds to them: volatile stores are not atomic, volatile loads may poll, all threads
-//! of a block must reach a barrier, and a block may wait for later ones only in a cooperative launch.
+//! Correctness follows PTX's memory consistency model and CUDA's rules of independent thread
+//! scheduling (sm_70 and later), with the interpreter's additional rules: volatile stores are not
+//! atomic, volatile loads may poll, all threads of a block must reach a barrier, and a block may
+//! wait for later ones only in a cooperative launch.
 
 mod data;
 mod order;
@@ -23,36 +25,37 @@ use cuda_launch::{Dim3, LaunchConfig, Search};
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::{Fault, FaultKind, LaunchReport, Machine, Options, RaceReason, Uninitialised};
 
-/// The orders in which a right kernel, or one with a known miss, must be silent.
+/// The schedules under which a correct kernel, or one with a known miss, must report nothing.
 const SILENT: Search = Search { runs: 24, seconds: u32::MAX, seed: 1 };
-/// The orders among which is one that shows an error.
+/// The schedules that include one which shows an error.
 const MANY: Search = Search { runs: 300, seconds: u32::MAX, seed: 1 };
 
-/// What is wrong with a kernel.
+/// The error in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Label {
     /// Nothing.
     Right,
-    /// Two unordered accesses, of which one writes.
+    /// Two unordered accesses, at least one of them a write.
     Race,
-    /// Unordered writes of the same value: a note, and a fault only by an option.
+    /// Unordered writes of the same value: a note, and a fault only with an option.
     SameValue,
-    /// What runs on a GPU, and CUDA C or PTX asks something else of an author: a note, and a fault only by strict options.
+    /// Works on a GPU, but violates a rule of CUDA C or PTX: a note, and a fault only with strict
+    /// options.
     Note,
-    /// A loop that no thread ends: a deadlock, or a wait for what never comes.
+    /// A loop that no thread ends: a deadlock, or a wait for something that never happens.
     WaitsForever,
     OutOfBounds,
     Uninitialised,
     /// A barrier of the block, or of the cluster, that not all threads reach.
     BarrierDivergence,
-    /// A warp-level operation that other lanes execute than its members.
+    /// A warp-level operation executed by lanes other than its members.
     WarpOperation,
-    /// Shared memory of a block of the cluster that has not started, has ended or is none.
+    /// Shared memory of a block of the cluster that has not started, has ended or does not exist.
     NoBlock,
 }
 
 impl Label {
-    /// The word of the comment that marks the line.
+    /// The marker word in the comment on the line.
     fn marker(self) -> &'static str {
         match self {
             Self::Right => "RIGHT",
@@ -93,16 +96,16 @@ impl Label {
     }
 }
 
-/// Where an error shows.
+/// The schedules under which an error shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shows {
-    /// In the default order.
+    /// Under the default schedule.
     First,
-    /// In the descending order, and not in the default one.
+    /// Under the descending schedule, but not under the default one.
     Descending,
-    /// In an order that a search finds, and in neither of the first two.
+    /// Under a schedule that a search finds, but under neither of the first two.
     Searched,
-    /// In the default order if volatile accesses count as plain ones, and else in no order.
+    /// Under the default schedule if volatile accesses count as plain ones, otherwise never.
     PlainVolatile,
 }
 
@@ -168,7 +171,7 @@ fn out(count: usize) -> Argument {
     Output(Ints(vec![0; count]))
 }
 
-/// The number of the only line that marks a kernel's error; None if there is none.
+/// The number of the only line that marks a kernel's error. `None` if there is none.
 fn marked_line(source: &str, case: &Case) -> Result<Option<u32>, String> {
     let name = format!(" {}", case.kernel);
     let is_marked = |line: &&str| line.rsplit_once("// ").is_some_and(|(_, mark)| mark.ends_with(&name));
@@ -190,7 +193,7 @@ struct Run<'m> {
 }
 
 impl Run<'_> {
-    /// The fault that a search finds, or the report without one.
+    /// The fault that a search finds, or the report if it finds none.
     fn launch(&mut self, search: Search, change: fn(&mut Options)) -> Result<LaunchReport, Box<Fault>> {
         let mut options = Options {
             block_instructions: 3_000_000,
@@ -242,7 +245,7 @@ impl Run<'_> {
             }
             (Label::SameValue, _) => {
                 let notes = self.is_silent(SILENT)?.notes;
-                // The later access may be a read; the earlier one writes.
+                // The later access may be a read; the earlier one is a write.
                 let lines = notes.iter().map(|note| match &note.kind {
                     FaultKind::SameValueRace { other_place, .. } => other_place.source.as_ref().map(|place| place.line),
                     _ => None,
@@ -279,7 +282,7 @@ impl Run<'_> {
     }
 }
 
-/// Compiles a file of kernels, and checks that each has exactly its label.
+/// Compiles a file of kernels, and checks that each kernel behaves exactly as labeled.
 #[track_caller]
 fn check(file: &str, source: &str, cases: &[Case]) {
     let mut problems = Vec::new();

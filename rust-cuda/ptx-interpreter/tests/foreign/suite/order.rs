@@ -4,7 +4,7 @@ use super::Label::{Note, SameValue};
 use super::Shows::{Descending, PlainVolatile, Searched};
 use super::{Case, Int, case, check, out, race, right, x, zeros};
 
-/// The shapes of most kernels: two or three blocks of one thread, and of two warps.
+/// The shapes of most kernels: two or three blocks of one thread, and blocks of two warps.
 const TWO: (u32, u32) = (2, 1);
 const THREE: (u32, u32) = (3, 1);
 const WARPS: (u32, u32) = (2, 64);

@@ -3,7 +3,8 @@
 use super::Shows::{Descending, Searched};
 use super::{Argument, Buffer, Case, Ints, check, out, race, right, waits, x, zeros};
 
-/// Shapes of one thread a block, and of one and two warps. Lanes that take turns by time slices are few.
+/// Shapes with one thread per block, and with one and two warps. Kernels in which lanes alternate
+/// by time slices have few lanes.
 const TWO: (u32, u32) = (2, 1);
 const THREE: (u32, u32) = (3, 1);
 const FOUR: (u32, u32) = (4, 1);

@@ -4,10 +4,10 @@ use super::Label::{NoBlock, OutOfBounds, WarpOperation};
 use super::Shows::PlainVolatile;
 use super::{Case, Int, case, check, out, race, right, x, zeros};
 
-/// One block of one warp, and of two.
+/// One block of one warp, and one of two warps.
 const WARP: (u32, u32) = (1, 32);
 const WARPS: (u32, u32) = (1, 64);
-/// Blocks of which two are a cluster.
+/// Blocks in clusters of two.
 const CLUSTER: (u32, u32) = (2, 32);
 const CLUSTERS: (u32, u32) = (4, 32);
 
