@@ -40,7 +40,7 @@ pub struct Clean {
     pub orders: u32,
     /// Work executed by the launch's warps.
     pub counts: Counts,
-    /// The instructions whose results may differ on a GPU.
+    /// The instructions that may give different results on a GPU.
     pub inexact: Vec<Inexact>,
 }
 

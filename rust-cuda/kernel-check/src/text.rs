@@ -1,4 +1,4 @@
-//! The result as text, one line per printed text, fault and note. The format is that of compilers'
+//! The result as text, one line per printed text, fault and note. The format matches compilers'
 //! messages, so editors find the lines.
 
 use std::fmt::Write as _;

@@ -53,7 +53,7 @@ impl LastAccesses {
         self.current.push(access);
     }
 
-    /// Size of the heap data in bytes.
+    /// Size in bytes of the data that it points to.
     pub(crate) fn bytes(&self) -> usize {
         let accesses = self.current.len() + self.last.values().map(Vec::len).sum::<usize>();
         accesses * size_of::<ObservedAccess>() + self.last.len() * size_of::<((u32, u32, bool), Vec<ObservedAccess>)>()

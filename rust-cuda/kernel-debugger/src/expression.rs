@@ -1,4 +1,5 @@
-//! Expressions over a lane's values, in Rust's syntax: `lane == 5 && (block.x < 3 || !found)`, `out[2 * i + 1] % 2 != 0`.
+//! Expressions over a lane's values, in Rust's syntax: `lane == 5 && (block.x < 3 || !found)`,
+//! `out[2 * i + 1] % 2 != 0`.
 
 use crate::query::Query;
 

@@ -32,7 +32,7 @@ pub(crate) enum Goal {
     },
 }
 
-/// The functions in whose lines a step may end, by a frame's index in the debug information.
+/// The functions with lines where a step may end, by a frame's index in the debug information.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Extent {
     All,

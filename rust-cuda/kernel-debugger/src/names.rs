@@ -18,7 +18,7 @@ pub(crate) struct Scope<'s> {
     launch: &'s Launch,
     lines: &'s Lines,
     pcs: Vec<usize>,
-    /// The frame whose variables come first. `None` for the innermost frame of each instruction.
+    /// The frame to search for variables first. `None` for the innermost frame of each instruction.
     frame: Option<usize>,
 }
 

@@ -45,7 +45,7 @@ enum Use {
     Signed,
     Unsigned,
     Float,
-    /// An integer whose sign does not matter.
+    /// An integer, signed or unsigned.
     Integer,
 }
 

@@ -56,7 +56,7 @@ impl Progress {
 }
 
 impl Progress {
-    /// Size of the heap data in bytes.
+    /// Size in bytes of the data that it points to.
     fn bytes(&self) -> usize {
         size_of_val(&*self.last_lines.lines) + self.accesses.bytes() + self.writers.bytes()
     }

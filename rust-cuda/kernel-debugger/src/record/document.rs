@@ -55,33 +55,33 @@ pub(super) struct MemoryImage {
     pub(super) bytes: u64,
     /// Name of the elements' type.
     pub(super) element: &'static str,
-    /// Whether the type is that of the launch or the user; otherwise it is derived from the values.
+    /// Whether the type comes from the launch or the user. Otherwise it is derived from the values.
     pub(super) typed: bool,
-    /// Whether an element is named by one index.
+    /// Whether a single index selects an element.
     pub(super) linear: bool,
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// First shown row and column, and the number of shown ones.
+    /// First shown row and column, and number of shown rows and columns.
     pub(super) window: [usize; 4],
-    /// The shown elements in hexadecimal, with dashes for those that have never been written.
+    /// The shown elements in hexadecimal, with dashes for bytes that were never written.
     pub(super) image: String,
 }
 
-/// Whether the type comes from the launch or the user. Otherwise it is derived from the values.
+/// The recorded instructions.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Frames {
-    /// Number of instructions that all blocks had issued before, as differences.
+    /// Number of instructions that all blocks had issued before, delta-encoded.
     pub(super) time: Vec<i64>,
-    /// Whether a single index selects an element.
+    /// Warps and instructions, delta-encoded.
     pub(super) warp: Vec<i64>,
     pub(super) pc: Vec<i64>,
     /// Lanes that execute the instruction.
     pub(super) lanes: Vec<u32>,
-    /// First shown row and column, and number of shown rows and columns.
+    /// Lanes at the instruction with a false guard.
     pub(super) skipped: Vec<u32>,
     /// Accesses of the lanes.
     pub(super) accesses: Vec<Vec<Group>>,
-    /// The shown elements in hexadecimal, with dashes for bytes that were never written.
+    /// Patterns of the accesses.
     pub(super) patterns: Vec<Vec<Pattern>>,
 }
 
@@ -108,7 +108,7 @@ pub(super) enum Offsets {
     Scattered(Vec<i64>),
 }
 
-/// Warps and instructions, delta-encoded.
+/// Whether shared memory is accessed, the number of wavefronts or sectors, and their minimum.
 #[derive(Debug, Serialize)]
 pub(super) struct Pattern(pub(super) u8, pub(super) u32, pub(super) u32);
 

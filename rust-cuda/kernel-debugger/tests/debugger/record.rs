@@ -376,7 +376,7 @@ fn what_cannot_be_recorded_is_an_error() {
 const MARKUP: &str =
     "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)><!-- {{recording}} ";
 
-/// A race in a kernel whose file name and lines contain markup.
+/// A race in a kernel with markup in its file name and its lines.
 fn markup_launch(directory: &Path) -> (Case, Options) {
     // Windows does not allow such a file name.
     let name = if cfg!(windows) { "a'&/script x.rs" } else { "a<b>'\"&/<script>x.rs" };

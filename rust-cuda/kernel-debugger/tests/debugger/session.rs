@@ -157,7 +157,8 @@ fn a_step_by_instruction_is_the_smallest() {
     assert_eq!(times, (0..=30).collect::<Vec<u64>>());
 }
 
-/// A stop before an instruction whose guard excludes all lanes is at the first lane of the path.
+/// Before an instruction with a guard that excludes all lanes, the stop is at the first lane of the
+/// path.
 #[test]
 fn an_instruction_that_no_lane_executes_has_a_lane() {
     let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry guarded() {

@@ -278,7 +278,7 @@ fn a_race_names_both_threads_and_shows_what_they_share() {
     assert_shows(&back, "32  0  0  0  0");
 }
 
-/// A kernel whose lanes store 1, 2 or 4 words each to shared memory, at a stride in bytes.
+/// A kernel with lanes that store 1, 2 or 4 words each to shared memory, at a stride in bytes.
 fn strided(words: u32, stride: u32) -> Case {
     let store = match words {
         1 => "st.shared.u32 [%r1], %r2;",

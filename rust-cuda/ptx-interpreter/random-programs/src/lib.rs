@@ -88,7 +88,7 @@ impl Program {
         split(&warps.flat_map(|warp| evaluate::warp(self, warp)).collect::<Vec<u64>>())
     }
 
-    /// The first instruction whose result differs from the expected one, with the thread and both values.
+    /// The first instruction with an unexpected result, the thread, and both values.
     pub fn difference(&self, output: &[u32]) -> Option<String> {
         let (found, expected) = (join(output), join(&self.expected()));
         if found.len() != expected.len() {

@@ -74,7 +74,7 @@ impl Fault {
 /// The kinds of errors that the interpreter detects.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum FaultKind {
-    /// An access out of bounds, misaligned, to uninitialised memory or to read-only memory.
+    /// An access out of bounds, misaligned, to uninitialized memory or to read-only memory.
     #[error("{access} {error}")]
     Access {
         /// The thread's access.

@@ -263,7 +263,7 @@ impl Warp {
         Some(LaneAddresses::Strided { memory, offset, stride })
     }
 
-    /// Checks that bytes read are initialised and that parameters and constants are not written.
+    /// Checks that bytes read are initialized and that parameters and constants are not written.
     #[inline]
     pub(super) fn check(
         &self,

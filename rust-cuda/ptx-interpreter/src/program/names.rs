@@ -52,7 +52,7 @@ impl Scopes {
         self.scopes.pop();
     }
 
-    /// Number of enclosing scopes, including those of callers.
+    /// Number of enclosing scopes, including the callers' scopes.
     pub(crate) fn depth(&self) -> usize {
         self.scopes.len()
     }

@@ -79,7 +79,8 @@ impl Action {
         )
     }
 
-    /// Visits the registers that the instruction computes with, except those that it only copies.
+    /// Visits the registers that the instruction computes with, except the ones that it only
+    /// copies.
     pub(crate) fn visit_sources(&self, visit: &mut impl FnMut(Register)) {
         let address = |address: &EffectiveAddress, visit: &mut dyn FnMut(Register)| {
             if let Some(base) = address.base {

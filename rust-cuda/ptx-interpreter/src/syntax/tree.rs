@@ -202,7 +202,8 @@ pub enum Statement {
         /// The line of the text, from 1.
         line: u32,
     },
-    /// `NAME: .callprototype (.param .b32 _) _ (.param .b64 _);`, the signature of the functions that a call through a pointer may reach.
+    /// `NAME: .callprototype (.param .b32 _) _ (.param .b64 _);`, the signature of the functions
+    /// that a call through a pointer may reach.
     CallPrototype {
         /// The prototype's name.
         name: String,

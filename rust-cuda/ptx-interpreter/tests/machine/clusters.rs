@@ -91,7 +91,8 @@ fn races_between_blocks_are_faults() {
         assert!(["room", "shared1"].contains(&&*memory.name), "{fault}");
         assert_ne!(fault.block, other_block);
     }
-    // The barrier of a cluster orders accesses to global memory, but not those of another cluster.
+    // The barrier of a cluster orders accesses to global memory, but not another cluster's
+    // accesses.
     let body = "mov.u32 r6, %ctaid.x; rem.u32 r6, r6, MODULUS; mad.wide.u32 d0, r6, 4, output;
         mov.u32 r7, 0; setp.ne.u32 p1, tid, 0; setp.ne.u32 p0, r10, 0; or.pred p0, p0, p1;
         @!p0 st.global.u32 [d0], index; BARRIER; setp.ne.u32 p2, r10, 1; or.pred p2, p2, p1;

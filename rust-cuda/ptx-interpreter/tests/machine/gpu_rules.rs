@@ -113,7 +113,7 @@ fn barriers_of_random_numbers_of_rounds_order_those_that_are_left() {
         let threads = random.random_range(1..=160);
         let rounds: Vec<u32> = (0..threads).map(|_| random.random_range(0..5)).collect();
         // In round i, a thread writes i to its cell. After a barrier it adds up the values of all
-        // threads, which are those of the last round for threads that have ended.
+        // threads. A thread that has ended contributes its last round's value.
         let body = format!(
             "mad.wide.u32 d1, tid, 4, input; ld.global.u32 r1, [d1]; shl.b32 r2, tid, 2; mov.u32 r3, room; add.u32 r2, r2, r3;
              st.shared.u32 [r2], 0; mov.u32 r4, 0; mov.u32 r8, 0;

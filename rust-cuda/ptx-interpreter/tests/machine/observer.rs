@@ -80,8 +80,8 @@ pub(crate) fn kernels() -> Vec<Kernel> {
     ]
 }
 
-/// The execution order does not depend on where the observer stops, and the counts equal those of a
-/// launch without it.
+/// The execution order does not depend on where the observer stops, and the counts are the same as
+/// without it.
 #[test]
 fn stops_change_nothing() {
     for kernel in kernels() {

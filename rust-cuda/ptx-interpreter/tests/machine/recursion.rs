@@ -121,8 +121,8 @@ fn each_call_has_its_own_local_memory() {
     assert_eq!(kernel.declare(&body).words(32), expected);
 }
 
-/// A call's parameters are separate from those of an earlier call, and its variables are
-/// uninitialized at first.
+/// A call's parameters are separate from an earlier call's, and its variables are uninitialized at
+/// first.
 #[test]
 fn a_calls_variables_are_new() {
     let calls = "{ .param .b32 a; .param .b32 b; .param .b32 c; st.param.b32 [a], r1; st.param.b32 [c], r2;

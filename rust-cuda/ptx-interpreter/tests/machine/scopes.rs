@@ -55,7 +55,7 @@ fn unordered_volatile_stores_race_if_the_values_differ() {
         assert_eq!(reason(&kernel("mov.u32 r0, tid;"), &store, 0, 1), VOLATILE);
         let report = kernel("mov.u32 r0, 7;").report();
         assert_eq!(report.notes.iter().map(|note| note.count).sum::<u64>(), 63);
-        // A thread's own stores are ordered, and a barrier orders those of two threads.
+        // A thread's own stores are ordered, and a barrier orders the stores of two threads.
         let ordered = format!(
             "setp.eq.u32 p0, tid, 5; mov.u32 r0, 3; @p0 {store} @p0 {store} bar.sync 0;
              setp.eq.u32 p0, tid, 40; mov.u32 r0, 4; @p0 {store} ret;"

@@ -39,7 +39,8 @@ pub(super) fn decode(
     Ok((action, Class::Barrier))
 }
 
-/// `wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype d, a, b-desc, scale-d{, scales of a and b{, transpositions}}`
+/// `wgmma.mma_async.sync.aligned.shape{.satfinite}.dtype.atype.btype d, a, b-desc, scale-d{, scales
+/// of a and b{, transpositions}}`
 fn product(
     symbols: &mut Symbols<'_>,
     modifiers: &mut ModifierCursor<'_>,
