@@ -111,7 +111,7 @@ pub enum ConditionError {
     /// An operand has no value.
     #[error(transparent)]
     Query(#[from] QueryError),
-    /// Nothing has an operand's name.
+    /// An operand's name is unknown.
     #[error("nothing is called `{name}`; there are {known}, and the positions {}", positions())]
     Unknown {
         /// The name.

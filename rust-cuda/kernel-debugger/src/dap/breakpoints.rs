@@ -134,7 +134,7 @@ fn line_and_condition(wanted: &SourceBreakpoint) -> Result<(u32, Option<Conditio
 }
 
 /// # Errors
-/// If a breakpoint is to stop only after a number of hits.
+/// If a breakpoint should stop only after a number of hits.
 fn without_hits(hit_condition: Option<&str>) -> Result<(), String> {
     match hit_condition.filter(|text| !text.trim().is_empty()) {
         None => Ok(()),

@@ -222,7 +222,7 @@ pub(crate) fn grid_bugs() -> impl Iterator<Item = (&'static str, Case, u32)> {
     })
 }
 
-/// What a front end has seen of a stop.
+/// A stop as seen by the front end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) reason: StopReason,

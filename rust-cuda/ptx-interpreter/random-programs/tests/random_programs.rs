@@ -53,8 +53,8 @@ fn a_round_of_programs_has_every_exact_form() {
     let round = |target| (0..Program::for_all_forms(target)).map(move |seed| Program::new(seed, target));
     let covered: BTreeSet<String> = round(Target::Sm90).flat_map(|program| program.forms().to_vec()).collect();
     let missing: Vec<&String> = forms.difference(&covered).collect();
-    // The conversions to tf32 that need sm_100, those for which ptxas omits the flush, and those
-    // between bf16 and a byte.
+    // The conversions to tf32 that need sm_100, the forms for which ptxas omits the flush, and the
+    // conversions between bf16 and a byte.
     let needs_sm_100 = |name: &str| name.contains("satfinite") && name.contains("tf32");
     let is_left_out = |name: &str| name.starts_with("cvt.r") && name.contains(".ftz") && name.ends_with(".f16.f32");
     let of_bytes = [".s8.bf16", ".u8.bf16", ".bf16.s8", ".bf16.u8"];

@@ -377,7 +377,7 @@ pub enum FaultKind {
     /// Incorrect use of an mbarrier.
     #[error("{error}: {}", Accessed(memory, *address, MBARRIER_BYTES))]
     Mbarrier {
-        /// What is wrong.
+        /// The mistake.
         error: MbarrierError,
         /// Address within the state space.
         address: u64,
@@ -396,13 +396,13 @@ pub enum FaultKind {
     /// An invalid warpgroup matrix product, or incorrect use of one.
     #[error("{error}")]
     Wgmma {
-        /// What is wrong.
+        /// The mistake.
         error: WgmmaError,
     },
     /// A tensor copy without a suitable tensor map.
     #[error("{error}")]
     TensorMap {
-        /// What is wrong.
+        /// The mistake.
         error: TensorMapError,
     },
     /// A loop in which nothing changes and that reads no memory that another thread could change.

@@ -341,7 +341,7 @@ impl GlobalMemory {
         let extent = Extent { name: name.into(), space: Space::Global, start, bytes, element: None };
         let allocation = Allocation { extent, region, number: self.allocated };
         let live = &mut Arc::make_mut(&mut self.view).live;
-        // Addresses ascend, except those that callers choose.
+        // Addresses ascend, except for addresses chosen by callers.
         match live.last() {
             Some(last) if last.extent.start > start => {
                 let index = live.partition_point(|other| other.extent.start < start);

@@ -19,7 +19,7 @@ pub enum LoadError {
         line: u32,
         /// The instruction, or the name being declared.
         text: String,
-        /// What is wrong.
+        /// The problem.
         problem: Problem,
     },
     /// A module with addresses that do not have 64 bits.
@@ -45,7 +45,7 @@ impl LoadError {
     }
 }
 
-/// What is wrong with a statement.
+/// A problem with a statement.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Problem {
     /// No such instruction, or none with these modifiers.

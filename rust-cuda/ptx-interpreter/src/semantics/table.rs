@@ -33,7 +33,8 @@ pub(super) struct Table {
     forms: HashMap<String, Form>,
 }
 
-/// A form: its definition and, if compilers emit it in bulk, a loop over the lanes with the same results.
+/// A form: its definition and, if compilers emit it frequently, a loop over the lanes with the same
+/// results.
 pub(super) struct Form {
     pub(super) definition: Definition,
     pub(super) compiled: Option<Compiled>,

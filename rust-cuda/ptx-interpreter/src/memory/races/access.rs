@@ -126,7 +126,7 @@ pub struct Publication {
     /// The scope of the write.
     pub scope: Scope,
     /// Whether it has release semantics and publishes the thread's accesses so far. Otherwise it
-    /// publishes those up to the last fence.
+    /// publishes the accesses up to the last fence.
     pub releases: bool,
     /// Whether it is an atomic operation, which continues a release sequence. A store begins a new
     /// one.
