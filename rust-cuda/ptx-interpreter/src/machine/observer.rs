@@ -23,7 +23,8 @@ pub trait Observer {
     /// launch.
     fn stops_before(&mut self, step: Step) -> bool;
 
-    /// Looks at the block whose warp is about to issue an instruction. `Break` abandons the launch.
+    /// Looks at the block when one of its warps is about to issue an instruction. `Break` abandons
+    /// the launch.
     fn stop(&mut self, step: Step, block: &StoppedBlock<'_>) -> ControlFlow<()>;
 
     /// Looks at the block with the thread that caused a fault, which ends the launch.

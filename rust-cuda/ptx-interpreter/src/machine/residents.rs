@@ -12,7 +12,7 @@ pub(super) struct Residents {
     /// Ordered by ascending number, except in a launch under a schedule. During a block's turn, the
     /// worker holds its warps and its state, not this list.
     pub(super) list: Vec<Resident>,
-    /// Index of the block whose turn it is.
+    /// Index of the running block.
     pub(super) current: usize,
     /// Whether a block has executed an instruction in this round of turns.
     pub(super) progress: bool,

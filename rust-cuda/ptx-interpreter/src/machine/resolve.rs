@@ -294,7 +294,7 @@ fn alignment(bytes: usize) -> usize {
     bytes.next_power_of_two()
 }
 
-/// Maps a memory to that of block `block` of the cluster, if given.
+/// Maps a memory to the same memory in block `block` of the cluster, if given.
 fn in_block(memory: Memory, block: Option<u32>) -> Memory {
     match (memory, block) {
         (Memory::Shared, Some(rank)) => Memory::OtherShared { rank, is_dynamic: false },

@@ -41,12 +41,12 @@
 //!
 //! Every reported race is real. A race may go unreported if
 //! - warps read the same bytes, or access them atomically, with more than 16 unordered
-//!   instructions: some accesses are dropped, first those of a warp or block with other recorded
+//!   instructions: some accesses are dropped, starting with a warp or block that has other recorded
 //!   accesses;
 //! - a fence on one side of a barrier of the block is sequentially consistent, another thread
 //!   signals or observes on the other side, and the threads of the other block have no such fence;
 //! - more than 64 threads of a block release without a barrier in between: together they count as a
-//!   release by the block. Likewise, acquiring threads of a block then count as the whole block;
+//!   release by the block; likewise, more than 64 acquiring threads count as the whole block;
 //! - a plain store, or a compare-and-swap that swaps nothing, follows a release at its location: it
 //!   counts as continuing the release sequence;
 //! - millions of warp phases are between the two accesses.
