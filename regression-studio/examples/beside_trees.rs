@@ -1,7 +1,8 @@
-//! Trains both kinds of network on CSV files, once for each seed, and prints R² on the test part beside linear least
-//! squares, and the coverage of 90 % intervals there: `cargo run --release -p regression-studio --example beside_trees -- FILE…`.
-//! The last column is the target, all others are features; the seed is that of the split, too. `--parts FOLDER` writes
-//! the part of each row, for `peers/beside_trees.py`, which trains scikit-learn's regressors on the same rows.
+//! Trains both kinds of network on CSV files, once for each seed. Prints R² on the test part next
+//! to linear least squares, and the coverage of 90 % intervals there: `cargo run --release -p
+//! regression-studio --example beside_trees -- FILE…`. The last column is the target, all others
+//! are features. The seed also determines the split. `--parts FOLDER` writes the part of each row
+//! for `peers/beside_trees.py`, which trains scikit-learn's regressors on the same rows.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -69,7 +70,8 @@ fn compare(file: &Path, arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The studio's defaults for all columns but the last as features, without logarithms.
+/// The studio's defaults, without logarithms. The last column is the target, all others are
+/// features.
 fn settings(table: &Table, file: &Path, kind: NetworkKind, seed: u64) -> Result<Settings> {
     let names: Vec<String> = table.columns().iter().map(|column| column.name().to_owned()).collect();
     let (target, features) = names.split_last().context("the table has no columns")?;

@@ -1,6 +1,6 @@
-//! Times the reading of a CSV file or the generation of synthetic market data:
-//! `cargo run -p regression-studio --example time_csv -- FILE`, or `-- --rows 800000`. Prints the table's columns, the
-//! times, and the process's peak resident memory.
+//! Times reading a CSV file or generating synthetic market data: `cargo run -p regression-studio
+//! --example time_csv -- FILE`, or `-- --rows 800000`. Prints the table's columns, the times, and
+//! the process's peak resident memory.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use command_line::{parse_repeats, parse_size};
 use regression_studio::table::{Table, csv, synthetic};
 use timing::{Report, measure};
 
-/// Time the reading of a CSV file, or the generation of synthetic market data
+/// Time reading a CSV file, or generating synthetic market data
 #[derive(Parser)]
 struct Arguments {
     /// CSV file to read

@@ -1,13 +1,14 @@
-//! Several tasks at once, in threads of their own.
+//! Runs several tasks at once, each in its own thread.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// Calls `work` with each index below `count`, in up to `at_once` threads, which take the indices in ascending order. The calling thread
-/// passes each result to `done`; after a break no further index is taken.
+/// Calls `work` with each index below `count`, in up to `at_once` threads. Indices are taken in
+/// ascending order. The calling thread passes each result to `done`; after a break no further index
+/// is taken.
 ///
-/// Returns the results in the order of the indices: all of them, or after a break the first ones.
+/// Returns the results in index order: all of them, or only the first ones after a break.
 pub(crate) fn run<R: Send>(
     count: usize,
     at_once: usize,

@@ -1,7 +1,7 @@
 //! A background sample: rows of the training part that replace the values of features in explanations.
 //!
-//! A model keeps it, so that its predictions are explained by the model's file alone, and everywhere alike. It has the
-//! features of these rows, but not their target.
+//! A model stores the sample, so its file is enough to explain its predictions, with the same
+//! result everywhere. The sample has the features of these rows, but not their target.
 
 use ndarray::{Array2, ArrayView2, Axis};
 use rand::SeedableRng;
@@ -12,23 +12,23 @@ use crate::prepared::{Input, Transform};
 
 /// Maximum number of rows.
 pub const MAX_ROWS: usize = 100;
-/// Seed of the choice of rows.
+/// Seed for choosing the rows.
 const SEED: u64 = 0;
 
-/// Standardised rows of the training part.
+/// Standardized rows of the training part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Background {
     inputs: Array2<f32>,
 }
 
-/// The rows as they are saved: a list for each feature column, with the standardised number of each row, or the index
-/// of its category among the column's inputs, −1 for none.
+/// The rows as saved: one list per feature column. It holds the standardized number of each row, or
+/// the index of its category among the column's inputs, −1 for none.
 #[derive(Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct SavedBackground(Vec<Vec<f32>>);
 
 impl Background {
-    /// Up to 100 rows of standardised inputs, rows × inputs, drawn at random with a fixed seed. `None` if there are no
+    /// Up to 100 rows of standardized inputs, rows × inputs, drawn at random with a fixed seed. `None` if there are no
     /// rows.
     pub fn sample(inputs: ArrayView2<f32>) -> Option<Self> {
         let (rows, mut rng) = (inputs.nrows(), ChaCha8Rng::seed_from_u64(SEED));
@@ -37,7 +37,7 @@ impl Background {
         (!chosen.is_empty()).then(|| Self { inputs: inputs.select(Axis(0), &chosen) })
     }
 
-    /// The standardised inputs, rows × inputs.
+    /// The standardized inputs, rows × inputs.
     pub fn inputs(&self) -> &Array2<f32> {
         &self.inputs
     }
@@ -57,15 +57,16 @@ impl Background {
         SavedBackground(transform.features().into_iter().map(column).collect())
     }
 
-    /// The rows of a file.
+    /// Restores the rows from a file.
     ///
     /// # Errors
-    /// If they do not fit the transform's columns.
+    /// If they do not match the transform's columns.
     pub(crate) fn from_saved(saved: &SavedBackground, transform: &Transform) -> Result<Self, &'static str> {
         let (SavedBackground(columns), features) = (saved, transform.features());
         let rows = columns.first().map_or(0, Vec::len);
         let is_even = columns.iter().all(|column| column.len() == rows);
-        // The bound keeps a small file from filling the memory: a category is one number here, but many inputs.
+        // The bound keeps a small file from filling the memory: here a category is one number, but
+        // it becomes many inputs.
         if columns.len() != features.len() || !is_even || !(1..=MAX_ROWS).contains(&rows) {
             return Err("background has other columns than its transform, no rows, or more than 100");
         }

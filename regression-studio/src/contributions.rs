@@ -4,11 +4,11 @@
 //! reverse (R. Mitchell et al., "Sampling Permutations for Shapley Value Estimation", Journal of Machine Learning
 //! Research 23, 2022).
 //!
-//! The game: a set of features has the value of the row, the others that of a background row, and the set is worth the
-//! mean prediction over all background rows. Features are taken as independent, so that combinations occur that no row
-//! has. For a linear function a feature's Shapley value is w·(x − mean of the background). A pair of permutations gives
-//! the exact values of a function whose terms have at most two features each: more features at once cause the standard
-//! error.
+//! The game: the features in a set have the row's values, all others a background row's. The set's
+//! worth is the mean prediction over all background rows. Features are treated as independent, so
+//! combinations occur that no real row has. For a linear function, a feature's Shapley value is
+//! w·(x − mean of the background). A pair of permutations gives the exact values if each term of
+//! the function has at most two features. Terms with more features cause the standard error.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 
-/// Number of predictions that is aimed at.
+/// Target number of predictions.
 const PREDICTIONS: usize = 60_000;
 /// Bounds on the number of pairs of permutations for each background row; a standard error needs two.
 const PAIRS: Range<usize> = 2..64;
@@ -27,11 +27,11 @@ const PAIRS: Range<usize> = 2..64;
 pub struct Contributions {
     /// The mean prediction over the background rows.
     pub mean: f64,
-    /// The prediction: the mean and all contributions, up to rounding.
+    /// The prediction. It equals the mean plus all contributions, up to rounding.
     pub predicted: f64,
     /// The number of background rows.
     pub background_rows: usize,
-    /// One for each feature, in the order of the features.
+    /// One per feature, in the order of the features.
     pub of_features: Vec<Contribution>,
 }
 
@@ -40,17 +40,18 @@ pub struct Contributions {
 pub struct Contribution {
     /// The estimated Shapley value.
     pub value: f64,
-    /// Its standard error: the deviation that other permutations would cause, for the same background rows.
+    /// Its standard error: how much other permutations would change the value, for the same
+    /// background rows.
     pub standard_error: f64,
 }
 
 impl Contributions {
-    /// Estimates the contributions to `predict` at `row`, which has the inputs of the rows of `background`, rows ×
-    /// inputs. `predict` returns the prediction of each row of a matrix, rows × inputs. A feature is a range of inputs.
-    /// The same arguments give the same bits.
+    /// Estimates the contributions to `predict` at `row`, which has the same inputs as the rows of
+    /// `background`, rows × inputs. `predict` returns the prediction of each row of a matrix, rows
+    /// × inputs. Each feature is a range of inputs. The same arguments give the same bits.
     ///
     /// # Panics
-    /// If `background` has no rows, or another number of inputs than `row`.
+    /// If `background` has no rows, or its number of inputs differs from `row`'s.
     pub fn estimate(
         predict: &dyn Fn(&Array2<f32>) -> Vec<f64>,
         features: &[Range<usize>],
@@ -68,9 +69,10 @@ impl Contributions {
         let (mut values, mut variances) = (vec![0.0; count], vec![0.0; count]);
         for (from, &of_from) in background.outer_iter().zip(&of_background) {
             let walks: Vec<Vec<usize>> = (0..pairs).flat_map(|_| antithetic(count, &mut rng)).collect();
-            // A walk of one feature has no row between its ends.
+            // A walk over one feature has no rows between its ends.
             let outputs = if count > 1 { predict(&walked(&walks, features, row, from)) } else { Vec::new() };
-            // The mean over a walk and its reverse is one sample; those of different pairs are independent.
+            // The mean over a walk and its reverse is one sample; samples from different pairs are
+            // independent.
             let mut samples = Array2::<f64>::zeros((pairs, count));
             for (index, walk) in walks.iter().enumerate() {
                 let inner = &outputs[index * inner_rows..(index + 1) * inner_rows];
@@ -102,8 +104,8 @@ fn antithetic(count: usize, rng: &mut ChaCha8Rng) -> [Vec<usize>; 2] {
     [walk, reverse]
 }
 
-/// The rows between `from` and `to` on each walk, which takes one feature after the other from `to`: one row less than
-/// there are features for each walk.
+/// The rows between `from` and `to` on each walk, which copies one feature at a time from `to`.
+/// Each walk has one row fewer than there are features.
 fn walked(walks: &[Vec<usize>], features: &[Range<usize>], to: &[f32], from: ArrayView1<f32>) -> Array2<f32> {
     let inner = features.len() - 1;
     let mut current = Vec::new();
@@ -117,7 +119,7 @@ fn walked(walks: &[Vec<usize>], features: &[Range<usize>], to: &[f32], from: Arr
     })
 }
 
-/// A matrix of these rows.
+/// Builds a matrix from `row(0)`, `row(1)` and so on.
 fn matrix(rows: usize, columns: usize, row: impl FnMut(usize) -> Vec<f32>) -> Array2<f32> {
     let values = (0..rows).flat_map(row).collect();
     Array2::from_shape_vec((rows, columns), values).expect("all rows have the same length")

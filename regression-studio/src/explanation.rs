@@ -1,5 +1,6 @@
-//! Explanations of a model's predictions: in the target's unit or, if its logarithm is learned, in the unit of that
-//! logarithm, since a mean over values of several powers of ten is that of the largest ones.
+//! Explanations of a model's predictions, in the target's unit. If the model learns the target's
+//! logarithm, they are in that logarithm's unit: a mean over values of very different magnitude
+//! would only reflect the largest ones.
 
 use std::ops::Range;
 
@@ -16,13 +17,13 @@ use crate::prepared::Scale;
 /// Seed of the permutations.
 const SEED: u64 = 0;
 
-/// A prediction that cannot be explained.
+/// Why a prediction cannot be explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExplanationError {
     /// The model has no background rows.
     #[error("no explanation: {NOT_OF_THE_END}")]
     NoBackground,
-    /// A prediction overflows.
+    /// A prediction is not finite.
     #[error("no explanation: the prediction, or that of a row it is compared with, is not finite")]
     NotFinite,
 }
@@ -30,9 +31,9 @@ pub enum ExplanationError {
 /// The points of [`FeatureCurves`] on the horizontal axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grid {
-    /// Quantiles of a numeric feature over the background rows, with the row's own value if it is among them,
-    /// ascending, in the feature's unit or that of its logarithm, if the input is one; [`Scale::of_learned`] converts
-    /// them.
+    /// Quantiles of a numeric feature over the background rows, ascending, plus the row's own value
+    /// if it lies between them. In the feature's unit, or its logarithm's if the input is a
+    /// logarithm; [`Scale::of_learned`] converts them.
     Numbers(Vec<f64>),
     /// The categories of a text feature.
     Categories(Vec<String>),
@@ -43,12 +44,13 @@ pub enum Grid {
 pub struct FeatureCurves {
     /// The feature's values.
     pub grid: Grid,
-    /// The predictions at each.
+    /// The predictions at each value.
     pub curves: PartialDependence,
 }
 
 impl Model {
-    /// The contributions of each of [`Model::columns`] to the prediction for `row`, standardised inputs.
+    /// The contributions of each of [`Model::columns`] to the prediction for `row`, which holds
+    /// standardized inputs.
     ///
     /// # Errors
     /// If the model has no background rows, or a prediction is not finite.
@@ -60,8 +62,8 @@ impl Model {
         if is_finite { Ok(contributions) } else { Err(ExplanationError::NotFinite) }
     }
 
-    /// The predictions for `row`, standardised inputs, and for the background rows over the values of a feature. `None`
-    /// if it is not one of [`Model::columns`].
+    /// The predictions for `row`, which holds standardized inputs, and for the background rows over
+    /// a feature's values. `None` if the feature is not one of [`Model::columns`].
     ///
     /// # Errors
     /// If the model has no background rows.
@@ -72,7 +74,7 @@ impl Model {
         let (grid, points): (Grid, Vec<Vec<f32>>) = match &self.transform.inputs[inputs.start] {
             Input::Number { scale, .. } => {
                 let mut points = quantiles(background.column(inputs.start).to_vec());
-                // The row's own value, so that its prediction is on its curve.
+                // Add the row's own value to put its prediction on its curve.
                 let value = row[inputs.start];
                 let after = points.partition_point(|point| *point < value);
                 if after > 0 && points.get(after).is_some_and(|point| *point > value) {
@@ -100,7 +102,7 @@ impl Model {
         self.background.as_ref().ok_or(ExplanationError::NoBackground)
     }
 
-    /// The predictions of rows of standardised inputs, in the unit of the explanations.
+    /// Predicts rows of standardized inputs, in the unit of the explanations.
     fn in_unit(&self) -> impl Fn(&Array2<f32>) -> Vec<f64> {
         let (predictor, scale) = (self.predictor(), self.transform.target_scale);
         let learned = move |&output: &f32| scale.learned(f64::from(output));

@@ -1,12 +1,13 @@
-//! Findings before training: what in a table makes a network useless, or its figures misleading.
+//! Findings before training: properties of a table that make a network useless, or its metrics
+//! misleading.
 //!
-//! - **Leaks**: features that determine the target, alone or as a sum or product. A network then learns arithmetic that
-//!   a formula does better, or sees the answer.
+//! - **Leaks**: features that determine the target, alone or as a sum or product. A network then
+//!   learns arithmetic that a formula does better, or sees the answer.
 //! - **Identifiers**: features that name or number the rows.
 //! - **Copies**: features that are equal in every row.
 //! - **Sentinels**: numbers such as −999, far from all others, which often mean that a value is missing.
-//! - **Order**: rows without a date or a group, where these part the rows.
-//! - **Classes**: a target of two values, or of a few whole numbers.
+//! - **Order**: rows without a date or a group, if the table is split by date or group.
+//! - **Classes**: a target with only two values, or only a few whole numbers.
 //!
 //! Each finding is a question that only the user can answer; some have a remedy that one click applies.
 
@@ -24,9 +25,9 @@ use crate::settings::MAX_CLASSES;
 use crate::table::{Column, Kind};
 use crate::{Settings, Table};
 
-/// Maximum number of rows by which relations between columns are found, evenly spaced in the table.
+/// Maximum number of rows used to find relations between columns, evenly spaced in the table.
 const MAX_ROWS: usize = 5000;
-/// Minimum number of different rows for a relation between columns: fewer agree by chance.
+/// Minimum number of different rows for a relation between columns: fewer rows agree by chance.
 const MIN_ROWS: usize = 20;
 
 /// What a user should decide before training.
@@ -34,7 +35,7 @@ const MIN_ROWS: usize = 20;
 pub struct Finding {
     /// One line: what was found, and what it may mean.
     pub text: String,
-    /// What one click changes, if there is something.
+    /// What one click changes, if the finding has a remedy.
     pub remedy: Option<Remedy>,
 }
 
@@ -43,7 +44,7 @@ pub struct Finding {
 pub enum Remedy {
     /// Remove a feature.
     RemoveFeature(String),
-    /// Take cells as missing.
+    /// Treat cells as missing.
     TakeAsMissing {
         /// The column.
         column: String,
@@ -53,7 +54,7 @@ pub enum Remedy {
 }
 
 impl Remedy {
-    /// The label of its button.
+    /// Label of the remedy's button.
     pub fn label(&self) -> String {
         match self {
             Self::RemoveFeature(name) => format!("Remove {name}"),
@@ -80,14 +81,15 @@ impl Finding {
         Self { text, remedy: None }
     }
 
-    /// A finding about a feature that can be removed, unless it is the only one.
+    /// A finding about a feature. Its remedy removes the feature, unless it is the only one.
     fn of_feature(text: String, name: &str, settings: &Settings) -> Self {
         let remedy = (settings.data.features.len() > 1).then(|| Remedy::RemoveFeature(name.to_owned()));
         Self { text, remedy }
     }
 }
 
-/// The findings in a table's features and target, the gravest first; none if the settings do not fit the table.
+/// Finds the problems in a table's features and target, most serious first. Returns none if the
+/// settings do not fit the table.
 pub fn find(table: &Table, settings: &Settings) -> Vec<Finding> {
     let Some(target) = table.column(&settings.data.target).filter(|column| column.kind() == Kind::Number) else {
         return Vec::new();
@@ -105,7 +107,7 @@ pub fn find(table: &Table, settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Different rows of a table with a target, among which relations are looked for.
+/// Different rows with a target, used to look for relations between columns.
 struct Sample {
     rows: Vec<u32>,
     target: Vec<f64>,
@@ -129,7 +131,7 @@ impl Sample {
     }
 }
 
-/// Features that are equal in every row, each with the first of its kind.
+/// Features that are equal in every row, each with the feature it repeats.
 fn copies(features: &[&Column], settings: &Settings) -> Vec<Finding> {
     let is_copy = |a: &Column, b: &Column| match (a.numbers(), b.numbers(), a.categories(), b.categories()) {
         (Some(a), Some(b), ..) => {
@@ -146,7 +148,7 @@ fn copies(features: &[&Column], settings: &Settings) -> Vec<Finding> {
     features.par_iter().enumerate().filter_map(of_feature).collect()
 }
 
-/// What a target of few values means.
+/// What a target with few different values means.
 fn classes(target: &Column, used: usize) -> Option<Finding> {
     let name = target.name();
     let mut seen = HashSet::new();
@@ -181,7 +183,7 @@ fn classes(target: &Column, used: usize) -> Option<Finding> {
     }
 }
 
-/// Names as in "a, b and c", the first few of many.
+/// Joins names as in "a, b and c"; of many names only the first few.
 fn listed(names: &[&str]) -> String {
     const MAX: usize = 6;
     match names {

@@ -14,18 +14,19 @@ use crate::Model;
 pub struct Importance {
     /// The feature's column.
     pub column: String,
-    /// RMSE of the standardised target with the column's values permuted among the rows, divided by the RMSE without: 1
-    /// for a feature that the network does not use.
+    /// RMSE of the standardized target after permuting the column's values among the rows, divided
+    /// by the RMSE before: 1 for a feature that the network does not use.
     pub error_factor: f64,
 }
 
-/// Maximum number of rows that are inspected.
+/// Maximum number of rows evaluated.
 const MAX_ROWS: usize = 5000;
 /// Seed of the permutation.
 const SEED: u64 = 0;
 
-/// The importance of each feature column, the largest first, on up to 5000 of these standardised rows: inputs, rows ×
-/// inputs, and targets, rows × 1. Empty if the network makes no error.
+/// Computes the importance of each feature column, largest first. Evaluates up to 5000 of these
+/// standardized rows: inputs, rows × inputs, and targets, rows × 1. Empty if the network makes no
+/// error.
 pub(crate) fn measure(model: &Model, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Vec<Importance> {
     let every = inputs.nrows().div_ceil(MAX_ROWS).max(1);
     let rows: Vec<usize> = (0..inputs.nrows()).step_by(every).collect();
@@ -44,7 +45,7 @@ pub(crate) fn measure(model: &Model, inputs: ArrayView2<f32>, targets: ArrayView
     }
     let of_column = |column: &str| {
         let mut permuted = inputs.clone();
-        // All inputs of a text column together, so that each row keeps one category.
+        // Permute all inputs of a text column together, to keep one category per row.
         let of_column = model.transform.inputs.iter().enumerate().filter(|(_, input)| input.column() == column);
         for (index, _) in of_column {
             for (row, &from) in permuted_rows.iter().enumerate() {

@@ -1,27 +1,33 @@
-//! Prediction intervals by split conformal prediction (H. Papadopoulos et al., "Inductive Confidence Machines for
-//! Regression", ECML 2002; J. Lei et al., "Distribution-Free Predictive Inference for Regression", Journal of the
-//! American Statistical Association 113, 2018), optionally normalised by a spread (there in section 5.2).
+//! Prediction intervals by split conformal prediction (H. Papadopoulos et al., "Inductive
+//! Confidence Machines for Regression", ECML 2002; J. Lei et al., "Distribution-Free Predictive
+//! Inference for Regression", Journal of the American Statistical Association 113, 2018),
+//! optionally normalized by a spread (section 5.2 of the latter).
 //!
-//! Of n calibration rows with scores |truth − prediction|, the interval of a new row is its prediction plus and minus
-//! the score of rank ⌈(n + 1)·p⌉. If the new row and the calibration rows are exchangeable, it contains the true value
-//! with a probability of at least p, whatever the model. The calibration rows are those of the validation part, which
-//! has also selected the epoch; the coverage on the test part shows whether that matters.
+//! There are n calibration rows with scores |truth − prediction|. The interval of a new row is its
+//! prediction plus and minus the score of rank ⌈(n + 1)·p⌉. If the new row and the calibration rows
+//! are exchangeable, it contains the true value with a probability of at least p, whatever the
+//! model. The calibration rows come from the validation part, which also selects the epoch. The
+//! coverage on the test part shows whether that matters.
 //!
-//! A validation part of a small table has too few rows for that: the half width is off by chance. There, the rows of
-//! training and validation part are divided into folds, and each is predicted by a network that was trained without its
-//! fold; all of them are calibration rows of the network that was trained on the training part (R. F. Barber et al.,
-//! "Predictive inference with the jackknife+", Annals of Statistics 49, 2021, where this is K-fold cross-validation
-//! without the plus). That has no guarantee for every model: it holds if the networks' errors are alike, and less where
-//! many errors are as large as a half width, as those of a feature of two values that is missing. If the network errs more
-//! on the validation part than those of the folds on the same rows, the half widths grow by the ratio.
+//! The validation part of a small table has too few rows for that, so chance would distort the half
+//! width. Small tables are calibrated by cross-validation instead. The rows of the training and
+//! validation part are divided into folds, and a network trained without a fold predicts it. All of
+//! these rows calibrate the network trained on the training part (R. F. Barber et al., "Predictive
+//! inference with the jackknife+", Annals of Statistics 49, 2021; this is their K-fold
+//! cross-validation without the plus). There is no guarantee for every model. The coverage holds if
+//! the networks make similar errors. It is lower if many errors are about as large as a half width,
+//! for example when a feature with two values is missing. If the network's errors on the validation
+//! part exceed those of the fold networks on the same rows, the half widths grow by that ratio.
 //!
-//! Rows that belong together, such as the rows of a person or equal rows, are not exchangeable one by one. There each group
-//! counts once, with its rows' scores in equal shares, and n is the number of groups (R. Dunn et al., "Distribution-Free
-//! Prediction Sets for Two-Layer Hierarchical Models", Journal of the American Statistical Association 118, 2023, where
-//! this is the pooled distribution). For groups of equal rows that is exact.
+//! Rows that belong together, such as one person's rows or equal rows, are not exchangeable one by
+//! one. Each group then counts once, its rows have equal shares, and n is the number of groups (R.
+//! Dunn et al., "Distribution-Free Prediction Sets for Two-Layer Hierarchical Models", Journal of
+//! the American Statistical Association 118, 2023, where this is the pooled distribution). For
+//! groups of equal rows that is exact.
 //!
-//! Scores and half widths are those of the standardised target, and thus of its logarithm if that is learned: an
-//! interval's ends are converted to the target's unit by [`Scale::original`], which preserves their order.
+//! Scores and half widths refer to the standardized target, or to its standardized logarithm if the
+//! model learns that. [`Scale::original`] converts the ends of an interval to the target's unit and
+//! preserves their order.
 
 use std::collections::HashMap;
 
@@ -30,17 +36,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::prepared::{Part, Scale, Transform};
 
-/// The probabilities for which there are intervals, in percent.
+/// The available probabilities, in percent.
 pub const PERCENTS: [u8; 5] = [50, 80, 90, 95, 99];
-/// The probability by default, in percent.
+/// The default probability, in percent.
 pub const PERCENT: u8 = 90;
 
-/// Number of rows from which on intervals are calibrated by the validation part alone.
+/// Minimum number of rows to calibrate intervals on the validation part alone.
 pub const MAX_CROSS_ROWS: usize = 1000;
-/// Number of folds by which they are calibrated on fewer rows.
+/// Number of folds for calibration on fewer rows.
 pub const FOLDS: usize = 5;
 
-/// The half widths of prediction intervals.
+/// Half widths of prediction intervals.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Intervals {
@@ -49,56 +55,59 @@ pub struct Intervals {
     /// Whether half widths are multiples of a row's spread.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_normalised: bool,
-    /// What is added to the standard deviation of a row's members to make its spread: members that agree by chance must
-    /// not make an interval of no width.
+    /// Added to the standard deviation of a row's members to make its spread. Without it, members
+    /// that agree by chance would produce an interval of zero width.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub added_spread: f64,
-    /// Number of folds whose rows are the calibration rows; `None` if those are the validation part.
+    /// Number of folds used for calibration; `None` if the calibration rows are the validation
+    /// part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folds: Option<usize>,
-    /// Number of groups of calibration rows that belong together; `None` if each row is one of its own.
+    /// Number of groups of calibration rows that belong together; `None` if each row is its own
+    /// group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<usize>,
-    /// One for each of [`PERCENTS`] for which there are enough rows, ascending.
+    /// One for each of [`PERCENTS`] with enough rows, ascending.
     pub half_widths: Vec<HalfWidth>,
 }
 
-/// The half width of the intervals of one probability.
+/// The half width of intervals at one probability.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HalfWidth {
     /// The probability in percent.
     pub percent: u8,
-    /// The half width, of the standardised target or, if normalised, of that divided by the spread.
+    /// The half width in units of the standardized target; if normalized, divided by the spread.
     pub half_width: f64,
 }
 
-/// The rank, counted from 1, of the score that is the half width: ⌈(rows + 1)·percent / 100⌉. `None` if there are too
-/// few rows for it: the interval would be infinite.
+/// The rank of the score that is the half width, counted from 1: ⌈(rows + 1)·percent / 100⌉. `None`
+/// if there are too few rows, and the interval would be infinite.
 pub fn rank(rows: usize, percent: u8) -> Option<usize> {
     let rank = ((rows + 1) * usize::from(percent)).div_ceil(100);
     (rank <= rows).then_some(rank)
 }
 
-/// The smallest number of calibration rows for intervals of `percent` below 100.
+/// The minimum number of calibration rows for intervals of `percent`, which is below 100.
 pub fn min_rows(percent: u8) -> usize {
     100_usize.div_ceil(100_usize.saturating_sub(percent.into()).max(1)) - 1
 }
 
 impl Intervals {
-    /// Calibrates the intervals by `residuals`, the truth minus the prediction of each calibration row, standardised.
-    /// With `spreads`, one positive value for each row, scores are residuals divided by them. `groups` has the group of
-    /// each row; without, each row is one of its own.
+    /// Calibrates the intervals on `residuals`, the standardized truth minus prediction of each
+    /// calibration row. With `spreads`, one positive value per row, the scores are the residuals
+    /// divided by the spreads. `groups` has the group of each row; without it, each row is its own
+    /// group.
     ///
     /// # Panics
-    /// If there are not as many spreads or groups as residuals.
+    /// If the number of spreads or groups differs from the number of residuals.
     pub fn calibrate(residuals: &[f64], spreads: Option<&[f64]>, groups: Option<&[u32]>) -> Self {
         let (shares, count) = shares(residuals.len(), groups);
         let mut scores: Vec<(f64, f64)> = scores(residuals, spreads).into_iter().zip(shares).collect();
         scores.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let of_percent = |percent| {
             let (rank, mut sum) = (rank(count, percent)? as f64, 0.0);
-            // Shares of a third do not add up to 1 exactly.
+            // Shares such as 1/3 do not add up to exactly 1.
             let is_reached = |&&(_, share): &&(f64, f64)| {
                 sum += share;
                 sum > rank - 1e-6
@@ -117,8 +126,9 @@ impl Intervals {
         }
     }
 
-    /// As [`Intervals::calibrate`], by the standard deviations of a network's members for each row. A row's spread is its
-    /// deviation plus their mean. Without deviations, or if all are 0, all intervals have the same width.
+    /// Like [`Intervals::calibrate`], with the standard deviation of a network's members for each
+    /// row. A row's spread is its deviation plus the mean deviation. Without deviations, or if all
+    /// are 0, all intervals have the same width.
     pub fn of_members(residuals: &[f64], deviations: Option<&[f64]>, groups: Option<&[u32]>) -> Self {
         let mean = deviations.map_or(0.0, |of| of.iter().sum::<f64>() / of.len() as f64);
         let Some(deviations) = deviations.filter(|_| mean > 0.0 && mean.is_finite()) else {
@@ -128,27 +138,29 @@ impl Intervals {
         Self { added_spread: mean, ..Self::calibrate(residuals, Some(&spreads), groups) }
     }
 
-    /// The same intervals, whose calibration rows are those of folds.
+    /// Records that the calibration rows come from this number of folds.
     pub fn by_folds(self, folds: usize) -> Self {
         Self { folds: Some(folds), ..self }
     }
 
-    /// The spread of a row whose members have this standard deviation; `None` if intervals are not normalised.
+    /// The spread of a row, given the standard deviation of its members; `None` if intervals are
+    /// not normalized.
     pub fn spread(&self, deviation: f64) -> Option<f64> {
         self.is_normalised.then_some(deviation + self.added_spread)
     }
 
-    /// The half width of the intervals of this probability, if there were enough calibration rows.
+    /// The half width of intervals at this probability, if there were enough calibration rows.
     pub fn half_width(&self, percent: u8) -> Option<f64> {
         self.half_widths.iter().find(|of| of.percent == percent).map(|of| of.half_width)
     }
 
-    /// The interval of a row with this standardised prediction, standardised; `widening` multiplies its width. `None`
-    /// without a half width, or if intervals are normalised and the row's spread is not known.
+    /// The standardized interval around a standardized prediction; `widening` multiplies its width.
+    /// `None` without a half width, or if intervals are normalized and the row's spread is not
+    /// known.
     pub fn interval(&self, percent: u8, output: f64, spread: Option<f64>, widening: f64) -> Option<[f64; 2]> {
         let spread = match self.is_normalised {
-            // Outside the range of training, where members may agree for want of rows, it is at least that of a row whose
-            // members differ as on average.
+            // Outside the range of training, members may agree only because they saw no rows there.
+            // The spread is then at least the spread of a row with the mean deviation.
             true if widening > 1.0 => spread?.max(2.0 * self.added_spread),
             true => spread?,
             false => 1.0,
@@ -157,8 +169,9 @@ impl Intervals {
         Some([output - half_width, output + half_width])
     }
 
-    /// The share of rows with these residuals and spreads whose interval contains the true value; with `groups`, the mean
-    /// of the groups' shares. `None` without rows, or in the cases of [`Intervals::interval`].
+    /// The share of rows with these residuals and spreads that have the true value in their
+    /// interval. With `groups`, it is the mean of the groups' shares. `None` without rows, or when
+    /// [`Intervals::interval`] is `None`.
     pub fn coverage(
         &self,
         percent: u8,
@@ -174,7 +187,7 @@ impl Intervals {
         Some(inside / count as f64)
     }
 
-    /// The reason for which there are no intervals of this probability, in one line.
+    /// Why there are no intervals at this probability, in one line.
     pub fn why_none(&self, percent: u8) -> Option<String> {
         self.half_width(percent).is_none().then(|| too_few(percent, (self.rows, self.groups), self.folds))
     }
@@ -208,7 +221,7 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-/// |residual|, divided by the spread if there is one; infinite if that is not a number.
+/// |residual|, divided by the spread if there is one; infinite if the result is NaN.
 fn scores(residuals: &[f64], spreads: Option<&[f64]>) -> Vec<f64> {
     let score = |score: f64| if score.is_nan() { f64::INFINITY } else { score };
     match spreads {
@@ -220,7 +233,7 @@ fn scores(residuals: &[f64], spreads: Option<&[f64]>) -> Vec<f64> {
     }
 }
 
-/// The share of its group that each row counts, and the number of groups.
+/// Each row's share of its group, and the number of groups.
 fn shares(rows: usize, groups: Option<&[u32]>) -> (Vec<f64>, usize) {
     let Some(groups) = groups else { return (vec![1.0; rows], rows) };
     assert_eq!(rows, groups.len(), "one group for each row");
@@ -241,14 +254,14 @@ fn too_few(percent: u8, (rows, groups): (usize, Option<usize>), folds: Option<us
     format!("no {percent} % intervals: they need at least {min} {which}, and there were {rows}")
 }
 
-/// The standardised truth minus `outputs`, the model's for all rows of a part.
+/// The standardized truth minus `outputs`, the model's outputs for all rows of a part.
 pub(crate) fn residuals(part: &Part, outputs: &[f32], scale: &Scale) -> Vec<f64> {
     let residual = |(&truth, &output): (&f64, &f32)| scale.in_deviations(truth) - f64::from(output);
     part.truth.iter().zip(outputs).map(residual).collect()
 }
 
-/// A small value of the target, below which a factor of 1 + |value| is not one of the value; `None` if values are far from
-/// 0, up to one in twenty.
+/// A small value of the target for which a factor on 1 + |value| is misleading, because it is not a
+/// factor on the value itself. `None` if at most one in twenty values is near 0.
 fn small_value(truth: &[f64]) -> Option<f64> {
     const NEAR_ZERO: f64 = 20.0;
     let mut sizes: Vec<f64> = truth.iter().map(|value| value.abs()).filter(|size| size.is_finite()).collect();
@@ -256,8 +269,8 @@ fn small_value(truth: &[f64]) -> Option<f64> {
     sizes.get(sizes.len() / 20).copied().filter(|size| *size < NEAR_ZERO)
 }
 
-/// Whether a coverage of [`PERCENT`] % intervals is more than three deviations too small: those that a share of the test rows
-/// has by chance, with intervals of as many calibration rows.
+/// Whether the coverage of [`PERCENT`] % intervals is more than three standard deviations too low.
+/// The deviation combines the chance in the calibration rows and in the test rows.
 fn is_below_chance(coverage: f64, [of_calibration, of_test]: [usize; 2]) -> bool {
     let wanted = f64::from(PERCENT) / 100.0;
     let by_chance = wanted * (1.0 - wanted) * (1.0 / of_calibration.max(1) as f64 + 1.0 / of_test.max(1) as f64);
@@ -275,31 +288,32 @@ pub struct MeasuredIntervals {
     /// [`Intervals::folds`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folds: Option<usize>,
-    /// The half width in the target's unit or, with a logarithmic target, in the unit of its natural logarithm. `None`
-    /// if there were too few rows, or if it differs between rows.
+    /// The half width in the target's unit or, with a logarithmic target, in its natural
+    /// logarithm's. `None` if there were too few rows, or if it differs between rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half_width: Option<f64>,
-    /// Whether the half width is that of the logarithm.
+    /// Whether the half width refers to the logarithm.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_logarithmic: bool,
-    /// Numbers of groups of rows that belong together, among the calibration and the test rows; their rows count in equal
-    /// shares. `None` if each row is one of its own.
+    /// Number of groups of rows that belong together, in the calibration and the test rows. The
+    /// rows of a group have equal shares. `None` if each row is its own group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<[usize; 2]>,
-    /// With a logarithmic target near 0, an example: a small prediction and the ends of its interval. The factor multiplies
-    /// 1 + |value|.
+    /// Example for a logarithmic target near 0: a small prediction and the ends of its interval.
+    /// The factor multiplies 1 + |value|.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_zero: Option<[f64; 3]>,
-    /// Whether the coverage is smaller than chance explains: the intervals do not hold for this table.
+    /// Whether the coverage is lower than chance explains: the intervals do not hold for this
+    /// table.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_too_narrow: bool,
-    /// The share of test rows whose interval contains the true value.
+    /// The share of test rows with the true value in their interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
 }
 
 impl MeasuredIntervals {
-    /// Measures intervals of [`PERCENT`] on test rows with these residuals and spreads.
+    /// Measures intervals at [`PERCENT`] on test rows with these residuals and spreads.
     pub(crate) fn of(
         intervals: &Intervals,
         test: &Part,

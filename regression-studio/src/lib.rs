@@ -1,22 +1,26 @@
-//! Training of a multilayer perceptron for regression on a table, without programming.
+//! Trains neural networks for regression on a table, without programming.
 //!
 //! - [`table`]: columns, read from a CSV file or generated. [`settings`]: all settings of a run.
-//! - [`prepared`]: samples from a table: split, standardised, one-hot encoded; and the baselines to compare with.
+//! - [`prepared`]: samples from a table (split, standardized, one-hot encoded), and baselines for
+//!   comparison.
 //! - [`findings`]: what a user should decide before training.
 //! - [`session`]: a training run in its own thread, observed through snapshots.
-//! - [`results`], [`plots`], [`importance`]: its metrics and plots, and the features it relies on. [`model`]: the
-//!   trained network with its column transform; [`prediction`]: what it predicts for a table.
+//! - [`results`], [`plots`], [`importance`]: a run's metrics, its plots, and the features that the
+//!   network relies on. [`model`]: the trained network with its column transform; [`prediction`]:
+//!   its predictions for a table.
 //! - [`trees`]: gradient-boosted trees, for comparison.
-//! - [`fleet`]: several training runs at once; [`cross_validation`]: with another fold or seed each;
-//!   [`search`]: with other layers, learning rates and weight decays, each kept as [`tried`] says. [`other_kind`]: a run of the other kind of network, for
-//!   comparison. [`intervals`]: how sure a prediction is.
-//!   [`contributions`], [`partial_dependence`]: why it is so, for any function of standardised inputs, by the rows of
-//!   [`background`]; [`explanation`]: these for a model.
-//! - [`saved_run`]: a run as it is saved; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled sigmoid with gain and
-//!   threshold.
+//! - [`fleet`]: several training runs at once; [`cross_validation`]: each with another fold or
+//!   seed;
+//! [`search`]: each with other layers, learning rates and weight decays, recorded as [`tried`]
+//! runs. [`other_kind`]: a run of the other kind of network, for
+//! comparison. [`intervals`]: how certain a prediction is. [`contributions`],
+//! [`partial_dependence`]: why a prediction is what it is, for any function of standardized inputs,
+//! compared with the rows of [`background`]; [`explanation`]: the same for a model.
+//! - [`saved_run`]: a run in its saved form; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled
+//!   sigmoid with gain and threshold.
 //!
-//! The default feature `window` is the desktop program on top of these. No other module depends on it, and the library
-//! prints nothing.
+//! The default feature `window` is the desktop program on top of these modules. No other module
+//! depends on it, and the library prints nothing.
 
 pub(crate) mod at_once;
 pub mod background;

@@ -1,8 +1,10 @@
-//! A trained network with the transform from a table's columns to its inputs and from its output to the target.
+//! A trained network with the transform from a table's columns to its inputs and from its output to
+//! the target.
 //!
-//! On disk it is a safetensors file. Of the paper's network, `layers.i.weight` of shape (inputs, outputs) and `layers.i.bias`,
-//! both F32, are W and b; of the network made for tables, the tensors below `table.` are its [`State`]. The metadata are JSON:
-//! `transform` is the meaning of inputs and output, `neuron` the hidden neurons, `table` the state's integers. A
+//! On disk it is a safetensors file. For the MLP of the paper, `layers.i.weight` of shape (inputs,
+//! outputs) and `layers.i.bias`, both F32, are W and b. For a tabular network, the tensors below
+//! `table.` are its [`State`]. The metadata are JSON: `transform` is the meaning of inputs and
+//! output, `neuron` the hidden neurons, `table` the state's integers. A
 //! [`checksum`](neural_net::checksum) covers the whole file.
 
 use std::collections::HashMap;
@@ -32,17 +34,17 @@ const FORMAT: Format = Format {
     keys: &["sizes", "neuron", "transform"],
     optional: OPTIONAL,
 };
-/// The format of a network made for tables.
+/// The format of a tabular network.
 const OF_TABLES: Format = Format { name: "regression-studio table 1", keys: &[TABLE, "transform"], ..FORMAT };
-/// The key of a network made for tables: the integers of its state.
+/// The metadata key with the integers of a tabular network's state.
 pub(crate) const TABLE: &str = "table";
-/// The keys of values that models of earlier versions, and of runs that have not ended, lack.
+/// Keys that are absent in models of earlier versions and of unfinished runs.
 pub(crate) const OPTIONAL: &[&str] = &[INTERVALS, BACKGROUND];
 const INTERVALS: &str = "intervals";
 const BACKGROUND: &str = "background";
 /// The earlier format, without a checksum.
 const UNVERIFIED: Format = Format { name: "regression-studio 1", has_checksum: false, ..FORMAT };
-/// The reason for which a model lacks intervals or a background.
+/// Why a model lacks intervals or a background.
 pub(crate) const NOT_OF_THE_END: &str = "the run has not ended, or is of an earlier version: resume it to its end";
 /// The program name in the file formats.
 pub(crate) const PROGRAM: &str = "regression-studio";
@@ -50,51 +52,52 @@ pub(crate) const PROGRAM: &str = "regression-studio";
 /// A trained network and the meaning of its inputs and output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// The network, for standardised inputs and output.
+    /// The network, for standardized inputs and output.
     pub network: Trained,
     /// The map from columns to inputs and from the output to the target.
     pub transform: Transform,
-    /// The prediction intervals; of a run that has ended.
+    /// The prediction intervals, once the run has ended.
     pub intervals: Option<Intervals>,
-    /// Rows of the training part, with which predictions are compared to explain them; of a run that has ended.
+    /// Rows of the training part that explanations compare predictions with, once the run has
+    /// ended.
     pub background: Option<Background>,
 }
 
-/// A standardised prediction.
+/// A standardized prediction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     pub(crate) value: f32,
-    /// The row's spread, if intervals are normalised.
+    /// The row's spread, if intervals are normalized.
     pub(crate) spread: Option<f64>,
 }
 
-/// The standardised predictions for a table's rows.
+/// The standardized predictions for a table's rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Outputs {
     /// NaN for an incomplete row, and where the network overflows.
     pub(crate) values: Vec<f32>,
-    /// The rows' spreads, if intervals are normalised.
+    /// The rows' spreads, if intervals are normalized.
     pub(crate) spreads: Option<Vec<f64>>,
     /// Whether each row has a value of every feature.
     pub(crate) is_complete: Vec<bool>,
 }
 
-/// Rows that are encoded at a time.
+/// Number of rows encoded at a time.
 const BLOCK: usize = 1 << 15;
 
 impl Model {
-    /// A prediction per row in the target's unit; `None` if a feature of the row is missing or not numeric. A text that
-    /// did not occur in training is encoded as none of the known categories.
+    /// Predicts each row in the target's unit; `None` if a feature of the row is missing or not
+    /// numeric. A text that did not occur in training is encoded as none of the known categories.
     ///
     /// # Errors
-    /// If the table lacks a feature column, or a numeric feature is a text column there.
+    /// If the table lacks a feature column, or has a text column for a numeric feature.
     pub fn predict(&self, table: &Table) -> Result<Vec<Option<f64>>, PredictError> {
         let Outputs { values, is_complete, .. } = self.outputs(table)?;
         let rows = values.into_iter().zip(is_complete);
         Ok(rows.map(|(value, is_complete)| is_complete.then(|| self.transform.target_of(value))).collect())
     }
 
-    /// [`Model::predict`], standardised, with what the interval needs.
+    /// The standardized [`Model::predict`], with the data that intervals need.
     pub(crate) fn outputs(&self, table: &Table) -> Result<Outputs, PredictError> {
         let is_complete = self.transform.complete_rows(table)?;
         let mut values = vec![f32::NAN; table.rows()];
@@ -114,28 +117,29 @@ impl Model {
         Ok(Outputs { values, spreads, is_complete })
     }
 
-    /// The outputs for standardised inputs, rows × inputs.
+    /// The outputs for standardized inputs, rows × inputs.
     pub(crate) fn outputs_of(&self, inputs: ArrayView2<f32>) -> Vec<Output> {
         let (outputs, spreads) = (self.predictor().predict_all(inputs), self.spreads(inputs));
         let spread = |row: usize| spreads.as_ref().map(|spreads| spreads[row]);
         outputs.iter().enumerate().map(|(row, &value)| Output { value, spread: spread(row) }).collect()
     }
 
-    /// The spreads of rows of standardised inputs, rows × inputs; `None` if intervals are not normalised.
+    /// The spreads of rows of standardized inputs, rows × inputs; `None` if intervals are not normalized.
     pub(crate) fn spreads(&self, inputs: ArrayView2<f32>) -> Option<Vec<f64>> {
         let intervals = self.intervals.as_ref().filter(|intervals| intervals.is_normalised)?;
         let deviations = self.predictor().deviations(inputs)?;
         deviations.into_iter().map(|deviation| intervals.spread(deviation)).collect()
     }
 
-    /// The ends of the interval of a row with this output, in the target's unit; `widening` multiplies its width.
+    /// The ends of the interval around this output, in the target's unit; `widening` multiplies its
+    /// width.
     pub(crate) fn interval(&self, percent: u8, output: Output, widening: f64) -> Option<[f64; 2]> {
         let Output { value, spread } = output;
         let interval = self.intervals.as_ref()?.interval(percent, f64::from(value), spread, widening)?;
         Some(interval.map(|end| self.transform.end(end)))
     }
 
-    /// The reason for which predictions have no intervals of this probability, in one line.
+    /// Why predictions have no intervals at this probability, in one line.
     pub fn why_no_intervals(&self, percent: u8) -> Option<String> {
         match &self.intervals {
             Some(intervals) => intervals.why_none(percent),
@@ -143,7 +147,7 @@ impl Model {
         }
     }
 
-    /// The network that maps standardised inputs to the standardised output.
+    /// The network that maps standardized inputs to the standardized output.
     pub(crate) fn predictor(&self) -> TrainedPredictor {
         self.network.predictor()
     }
@@ -173,7 +177,7 @@ impl Model {
     /// Reads a model and discards the warning that [`Model::read`] returns.
     ///
     /// # Errors
-    /// Those of [`Model::read`].
+    /// See [`Model::read`].
     pub fn load(path: &Path) -> Result<Self, ModelFileError> {
         Ok(Self::read(path)?.content)
     }
@@ -181,7 +185,7 @@ impl Model {
     /// Parses the bytes of a model file; errors name `path`.
     ///
     /// # Errors
-    /// Those of [`Model::read`], except I/O errors.
+    /// As for [`Model::read`], except I/O errors.
     pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Self>, ModelFileError> {
         Self::of(&TensorFile::parse(path, bytes, &[FORMAT, UNVERIFIED, OF_TABLES])?)
     }
@@ -212,7 +216,7 @@ impl Model {
         values.map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    /// Reads the paper's network from a file with this metadata; the tensors' names begin with `prefix`.
+    /// Reads an MLP from a file with this metadata; the tensors' names begin with `prefix`.
     pub(crate) fn of_layers(file: &TensorFile, prefix: &str) -> Result<(Self, Architecture), ModelFileError> {
         let neuron: Neuron = from_json(file, "neuron")?;
         let architecture = architecture(file, &neuron)?;
@@ -228,7 +232,7 @@ impl Model {
         Ok((Self::with(file, Trained::Layers { network, neuron })?, architecture))
     }
 
-    /// Reads the network made for tables of this state from a file with this metadata.
+    /// Restores a tabular network from its state and a file with this metadata.
     pub(crate) fn of_table(file: &TensorFile, state: &State) -> Result<Self, ModelFileError> {
         let network = TableNetwork::from_state(state).map_err(|error| file.not_ours(error.to_string()))?;
         let model = Self::with(file, Trained::Table(Arc::new(network)))?;
@@ -240,7 +244,7 @@ impl Model {
         }
     }
 
-    /// Adds to a network what else the file has.
+    /// Adds the file's transform, intervals and background to a network.
     fn with(file: &TensorFile, network: Trained) -> Result<Self, ModelFileError> {
         let transform: Transform = from_json(file, "transform")?;
         let (inputs, expected) = (network.inputs(), transform.inputs.len());
@@ -266,12 +270,12 @@ fn architecture(file: &TensorFile, neuron: &Neuron) -> Result<Architecture, Mode
     neuron.architecture(*inputs, hidden).map_err(|error| file.not_ours(error.to_string()))
 }
 
-/// Serialises plain data to JSON, which cannot fail.
+/// Serializes plain data to JSON, which cannot fail.
 pub(crate) fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Deserialises a metadata value written by [`to_json`].
+/// Deserializes a metadata value written by [`to_json`].
 pub(crate) fn from_json<T: DeserializeOwned>(file: &TensorFile, name: &str) -> Result<T, ModelFileError> {
     serde_json::from_str(file.metadata(name)?)
         .map_err(|error| file.not_ours(format!("its {name} cannot be read: {error}")))

@@ -1,5 +1,5 @@
-//! The other kind of network, trained on the same split, and compared by the error on the validation part: the test part
-//! has no say in what is chosen.
+//! The other kind of network, trained on the same split. The validation errors decide between them;
+//! the test part is not used for the choice.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -12,18 +12,18 @@ use crate::session::State;
 use crate::settings::{ByRows, NetworkKind};
 use crate::{Session, Settings, Snapshot, Table};
 
-/// Share by which the other kind's error must be smaller, so that it is offered: differences below it are chance on
-/// small tables, and of no use on large ones.
+/// Minimum relative improvement of the error before the other kind is offered. Smaller differences
+/// are chance on small tables, and of no use on large ones.
 pub const MARGIN: f64 = 0.01;
 
-/// The validation errors of a run and of one of the other kind.
+/// The validation errors of a run and of a run with the other kind of network.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The run's kind of network.
     pub kind: NetworkKind,
-    /// The run's smallest validation error, standardised.
+    /// The run's smallest validation error, standardized.
     pub error: f64,
-    /// That of the other kind.
+    /// The other kind's smallest validation error, standardized.
     pub of_other: f64,
 }
 
@@ -46,7 +46,7 @@ impl NetworkKind {
 }
 
 impl Comparison {
-    /// Compares two runs on the same split. `None` if one has no epoch.
+    /// Compares two runs on the same split. `None` if either has no epoch.
     pub fn of(run: &SavedRun, other: &SavedRun) -> Option<Self> {
         let error = |run: &SavedRun| {
             let best = run.checkpoint.progress.best_epoch.checked_sub(1)?;
@@ -73,7 +73,8 @@ impl Comparison {
     }
 }
 
-/// The settings of the other kind of network on a table, with its own defaults by the number of rows.
+/// The settings for the other kind of network on a table, with that kind's defaults for the number
+/// of rows.
 pub fn settings(settings: &Settings, table: &Table) -> Settings {
     let mut settings = settings.clone();
     settings.network.kind = settings.network.kind.other();
@@ -86,7 +87,7 @@ pub fn settings(settings: &Settings, table: &Table) -> Settings {
     settings
 }
 
-/// Trains the other kind of network than that of these settings. `None` if `cancel` was set.
+/// Trains the other kind of network, not the one in these settings. `None` if `cancel` was set.
 ///
 /// # Errors
 /// The message of a run that fails or diverges.

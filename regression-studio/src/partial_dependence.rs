@@ -24,12 +24,12 @@ pub struct PartialDependence {
 }
 
 impl PartialDependence {
-    /// The predictions of `row` and of the rows of `background`, rows × inputs, with the feature, a range of inputs, at
-    /// each point of `grid`, which has the standardised inputs of the feature. `predict` returns the prediction of each
-    /// row of a matrix.
+    /// Predicts `row` and the rows of `background`, rows × inputs, with one feature set to each
+    /// point of `grid`. The feature is a range of inputs, and `grid` has its standardized inputs.
+    /// `predict` returns the prediction of each row of a matrix.
     ///
     /// # Panics
-    /// If `background` has no rows, or another number of inputs than `row`.
+    /// If `background` has no rows, or its number of inputs differs from `row`'s.
     pub fn of(
         predict: &dyn Fn(&Array2<f32>) -> Vec<f64>,
         feature: &Range<usize>,
@@ -59,7 +59,7 @@ impl PartialDependence {
     }
 }
 
-/// Up to 20 different quantiles of the values, ascending, from the smallest to the largest.
+/// Up to 20 different quantiles of the values, ascending, from the minimum to the maximum.
 pub fn quantiles(mut values: Vec<f32>) -> Vec<f32> {
     values.sort_unstable_by(f32::total_cmp);
     let last = values.len().saturating_sub(1);

@@ -18,7 +18,7 @@ const SIZE: (u32, u32) = (800, 500);
 const TRAINING: RGBColor = RGBColor(31, 119, 180);
 const VALIDATION: RGBColor = RGBColor(214, 94, 0);
 
-/// A curve's name, colour and value per epoch.
+/// A curve's name, color and value per epoch.
 type Series = (&'static str, RGBColor, fn(&EpochErrors) -> f64);
 
 impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for PlotError {
@@ -27,7 +27,7 @@ impl<E: std::error::Error + Send + Sync> From<DrawingAreaErrorKind<E>> for PlotE
     }
 }
 
-/// Training and validation error over the epochs, on a logarithmic scale if no error is 0.
+/// Plots training and validation error over the epochs, on a logarithmic scale if no error is 0.
 ///
 /// # Errors
 /// If the back end fails.
@@ -82,7 +82,7 @@ where
     Ok(svg)
 }
 
-/// Predicted over true values, with the identity line.
+/// Plots predicted over true values, with the identity line.
 ///
 /// # Errors
 /// If the back end fails.
@@ -122,23 +122,25 @@ pub fn predicted(predicted: &Predicted) -> Result<String, PlotError> {
     Ok(svg)
 }
 
-/// The colours of runs with no hidden layer, one, two, three, and more.
+/// Colors for runs with no, one, two, three, and more hidden layers.
 const LAYERS: [RGBColor; 5] =
     [RGBColor(127, 127, 127), TRAINING, VALIDATION, RGBColor(0, 128, 96), RGBColor(148, 70, 170)];
 
-/// The runs of a search in their order: their validation errors over the learning rate, and the smallest one up to each run.
+/// Plots the runs of a search in order: their validation errors over the learning rate, and the
+/// smallest error up to each run.
 ///
 /// # Errors
 /// If the back end fails.
 pub fn search(tried: &[&Tried]) -> Result<String, PlotError> {
     let mut errors: Vec<f64> = tried.iter().map(|tried| tried.error()).filter(|error| error.is_finite()).collect();
     errors.sort_by(f64::total_cmp);
-    // Runs with a bad learning rate would leave no room for the others: those above are drawn at the upper end.
+    // Runs with a bad learning rate would leave no room for the others. Errors above the limit are
+    // drawn at the upper end.
     let own = tried.iter().find(|tried| tried.run == 1).map(|own| own.error());
     let most = errors.get(errors.len() * 9 / 10).or(errors.last()).copied();
     let most = most.into_iter().chain(own).filter(|error| error.is_finite()).fold(f64::NEG_INFINITY, f64::max);
     let shown_errors = range(errors.iter().copied().filter(|error| *error <= most));
-    // The legend is above the points.
+    // Leave room for the legend above the points.
     let height = 1.45 * (shown_errors.end - shown_errors.start);
     let axis = shown_errors.start..shown_errors.start + height;
     let rates = range(tried.iter().map(|tried| tried.learning_rate.log10()));
@@ -260,7 +262,7 @@ fn range(values: impl Iterator<Item = f64>) -> Range<f64> {
     }
     let margin = if low < high { 0.03 * (high - low) } else { (0.1 * high.abs()).max(f64::MIN_POSITIVE * 1e16) };
     let low_with_margin = low - margin;
-    // The margin must keep the range of positive errors positive, for the logarithmic scale.
+    // On the logarithmic scale, the margin must keep the range of positive errors positive.
     if low > 0.0 && low_with_margin <= 0.0 { low * 0.9..high + margin } else { low_with_margin..high + margin }
 }
 

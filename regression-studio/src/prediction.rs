@@ -1,4 +1,4 @@
-//! Predictions for the rows of a table, beside their true values where the table has the target.
+//! Predictions for the rows of a table, with the true values if the table has the target.
 
 mod csv;
 mod outside;
@@ -17,23 +17,23 @@ use crate::prepared::{Incomplete, Transform};
 use crate::results::{self, Metrics, Parts, TableRows};
 use crate::table::{Column, Kind, shortened};
 
-/// The predictions for a table. They take a few bytes for each row.
+/// The predictions for a table. They take a few bytes per row.
 #[derive(Clone, Debug)]
 pub struct Predictions {
     /// The target's name.
     pub target: String,
     /// The probability of the intervals, in percent.
     pub percent: u8,
-    /// The reason in one line for which there are no intervals.
+    /// Why there are no intervals, in one line.
     pub why_no_intervals: Option<String>,
-    /// The share of the rows of [`Predictions::metrics`] whose interval contains the true value.
+    /// The share of rows in [`Predictions::metrics`] with the true value in their interval.
     pub coverage: Option<f64>,
-    /// The metrics over the rows with a prediction and a true value, if there are any; of a run's own table, over those of the test
-    /// part.
+    /// The metrics over the rows with a prediction and a true value, if there are any. For a run's
+    /// own table, only test rows count.
     pub metrics: Option<Metrics>,
-    /// The number of rows without a prediction, since a feature is missing or not a number.
+    /// The number of rows without a prediction because a feature is missing or not a number.
     pub skipped: usize,
-    /// The reasons of [`Predictions::skipped`], in words.
+    /// The reasons for [`Predictions::skipped`], in words.
     why_skipped: String,
     /// The text columns with categories that did not occur in training.
     pub unseen: Vec<Unseen>,
@@ -42,43 +42,44 @@ pub struct Predictions {
     outputs: Outputs,
     transform: Transform,
     intervals: Option<Intervals>,
-    /// The rows' parts, if the table is the one that the network was trained on.
+    /// The rows' parts, if the network was trained on this table.
     parts: Option<Parts>,
     outside: Outside,
-    /// The rows whose prediction is not finite, and the first in words.
+    /// The number of rows with a prediction that is not finite, and a description of the first.
     not_finite: (usize, String),
     /// The columns that identify rows, in the table's order.
     identifiers: Vec<String>,
 }
 
-/// A text column with categories that did not occur in training; the network sees such a row as having no category.
+/// A text column with categories that did not occur in training. The network treats such a row as
+/// having no category.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unseen {
     /// The column.
     pub column: String,
     /// The first such category.
     pub example: String,
-    /// A category that occurred, and differs from it by case and blanks alone.
+    /// A known category that differs from it only by case and blanks.
     pub alike: Option<String>,
     /// The number of rows.
     pub rows: usize,
 }
 
 impl Predictions {
-    /// [`Predictions::with_intervals`] of [`intervals::PERCENT`].
+    /// [`Predictions::with_intervals`] at [`intervals::PERCENT`].
     ///
     /// # Errors
-    /// Those of [`Model::predict`].
+    /// See [`Model::predict`].
     pub fn of(model: &Model, rows: Option<&TableRows>, table: &Table) -> Result<Self, PredictError> {
         Self::with_intervals(model, rows, table, intervals::PERCENT)
     }
 
-    /// Predicts every row of a table, with intervals of one of [`intervals::PERCENTS`]. `rows` are those of the run
-    /// that the model is from: in the run's own table, the rows that the network was trained on do not count for the
-    /// metrics.
+    /// Predicts every row of a table, with intervals at one of [`intervals::PERCENTS`]. `rows` are
+    /// the rows of the run that trained the model. In the run's own table, the metrics exclude rows
+    /// that the network was trained on.
     ///
     /// # Errors
-    /// Those of [`Model::predict`].
+    /// See [`Model::predict`].
     pub fn with_intervals(
         model: &Model,
         rows: Option<&TableRows>,
@@ -122,15 +123,16 @@ impl Predictions {
         self.outputs.values.len()
     }
 
-    /// The prediction for a row, in the target's unit; `None` if a feature is missing or not a number, or the prediction
-    /// is not finite.
+    /// The prediction for a row, in the target's unit; `None` if a feature is missing or not a
+    /// number, or the prediction is not finite.
     pub fn predicted(&self, row: usize) -> Option<f64> {
         let predicted = self.transform.target_of(self.outputs.values[row]);
         Some(predicted).filter(|predicted| predicted.is_finite())
     }
 
-    /// The ends of the interval of a row's prediction, in the target's unit. Outside the range of training it is wider, see
-    /// [`Input::excess`](crate::prepared::Input::excess), and has no guarantee.
+    /// The ends of the interval around a row's prediction, in the target's unit. Outside the range
+    /// of training the interval is wider, see [`Input::excess`](crate::prepared::Input::excess),
+    /// and has no guarantee.
     pub fn interval(&self, row: usize) -> Option<[f64; 2]> {
         let predicted = self.predicted(row).map(|_| f64::from(self.outputs.values[row]))?;
         let spread = self.outputs.spreads.as_ref().map(|spreads| spreads[row]);
@@ -139,23 +141,23 @@ impl Predictions {
         Some(interval.map(|end| self.transform.end(end))).filter(|ends| ends.iter().all(|end| end.is_finite()))
     }
 
-    /// The target of a row of the table that is predicted, if it has it as a number.
+    /// The target of a row in the predicted table, if the table has it as a number.
     pub fn truth(&self, table: &Table, row: usize) -> Option<f64> {
         table.column(&self.target)?.number(row)
     }
 
-    /// The part of a row, if the table is the one that the network was trained on: "training", "validation" or "test", and
-    /// empty for a row that is not used.
+    /// The part of a row, if the network was trained on this table: "training", "validation" or
+    /// "test", and empty for an unused row.
     pub fn part(&self, row: usize) -> Option<&'static str> {
         Some(self.parts.as_ref()?.of_row(row))
     }
 
-    /// The features of a row whose value is outside the range of the training part.
+    /// The features of a row with a value outside the range of the training part.
     pub fn outside(&self, row: usize) -> Vec<&str> {
         self.outside.features(row)
     }
 
-    /// Computes metrics and coverage by the true values.
+    /// Computes metrics and coverage from the true values.
     fn measure(&mut self, truth: Option<&Column>) {
         let is_measured = |row: &usize| self.part(*row).is_none_or(|part| part == "test");
         let measured = (0..self.rows()).filter(is_measured);
@@ -173,7 +175,8 @@ impl Predictions {
         }
     }
 
-    /// Finds the complete rows whose prediction overflows, and says of the first which value is the farthest.
+    /// Finds the complete rows with an overflowing prediction, and reports the most extreme value
+    /// of the first.
     fn find_not_finite(&mut self, model: &Model, table: &Table) {
         let is_lost = |row: &usize| self.outputs.is_complete[*row] && self.predicted(*row).is_none();
         let count = (0..self.rows()).filter(is_lost).count();
@@ -231,7 +234,7 @@ impl Predictions {
         notes
     }
 
-    /// Which rows the metrics are over: "the rows with a true value", or "the 50 test rows".
+    /// The rows that the metrics cover: "the rows with a true value", or "the 50 test rows".
     pub fn measured_rows(&self) -> String {
         match &self.parts {
             None => "the rows with a true value".to_owned(),

@@ -1,4 +1,5 @@
-//! Preparation of samples: complete rows of a table, split and standardised by the training part's mean and deviation.
+//! Prepares samples: the complete rows of a table, split into parts and standardized by the
+//! training part's mean and deviation.
 
 mod error;
 mod fit;
@@ -47,7 +48,7 @@ pub struct Prepared {
 /// One part of the split.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// Standardised inputs and targets.
+    /// Standardized inputs and targets.
     pub samples: Samples,
     /// The table's row of each sample, ascending.
     pub rows: Arc<[u32]>,
@@ -57,11 +58,11 @@ pub struct Part {
     pub groups: Option<Arc<[u32]>>,
 }
 
-/// Splits and standardises a table's complete rows.
+/// Splits and standardizes a table's complete rows.
 ///
 /// # Errors
-/// If the settings have problems, a cell is bad and `bad_rows` is `error`, or the remaining rows are too few or
-/// constant.
+/// If the settings have problems, a cell is bad and `bad_rows` is `error`, or the remaining rows
+/// are too few or constant.
 pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareError> {
     if let Some(problem) = settings.problems(Some(table)).first() {
         return Err(PrepareError::Problem(problem.to_string()));
@@ -104,10 +105,11 @@ pub fn prepare(table: &Table, settings: &Settings) -> Result<Prepared, PrepareEr
     })
 }
 
-/// Largest share of groups among the rows for which rows of a group are not counted as rows of their own.
+/// Maximum number of groups per row; with more groups, each row counts as its own group.
 const MAX_GROUPS: f64 = 0.95;
 
-/// The group of each row, by the rows of each group; `None` if nearly every row is one of its own.
+/// The group of each row, given the rows of each group; `None` if nearly every row is its own
+/// group.
 fn groups_of_rows(groups: &[Vec<u32>]) -> Option<Vec<u32>> {
     let rows: usize = groups.iter().map(Vec::len).sum();
     let last = groups.iter().flatten().max().filter(|_| groups.len() as f64 <= MAX_GROUPS * rows as f64)?;
@@ -118,7 +120,7 @@ fn groups_of_rows(groups: &[Vec<u32>]) -> Option<Vec<u32>> {
     Some(group_of)
 }
 
-/// Encodes and standardises the rows of training, validation and test part.
+/// Encodes and standardizes the rows of the training, validation and test part.
 fn of_parts(
     table: &Table,
     data: &DataSettings,
@@ -134,11 +136,12 @@ fn of_parts(
     Prepared { train, validation, test, transform, dropped, findings: Vec::new(), notes }
 }
 
-/// The rows of the training and validation part of `prepared`, of which the test part is now a fold: what a network says
-/// of it that was trained without it. Rows that belong together are in one part.
+/// Splits the training and validation rows of `prepared` again, with a fold as the test part. A
+/// network trained on the rest predicts the fold's rows. Rows that belong together stay in one
+/// part.
 ///
 /// # Errors
-/// If a part of the fold is empty, or constant.
+/// If a part is empty or constant.
 pub(crate) fn without_fold(
     table: &Table,
     settings: &Settings,
@@ -158,7 +161,7 @@ pub(crate) fn without_fold(
     Ok(of_parts(table, &settings.data, transform, ([train, validation, test], group_of), (0, Vec::new())))
 }
 
-/// What a user should know about how the table and the columns that are used were read.
+/// What a user should know about how the table and its used columns were read.
 fn notes_on_reading(table: &Table, data: &DataSettings) -> Vec<String> {
     let is_used = |name: &str| name == data.target || data.features.iter().any(|feature| feature == name);
     table.notes_on(is_used).map(str::to_owned).collect()
@@ -180,7 +183,7 @@ impl Prepared {
         [("training", &self.train), ("validation", &self.validation), ("test", &self.test)]
     }
 
-    /// A CRC-32 of all samples, by which a resumed run detects other data.
+    /// A CRC-32 of all samples. A resumed run uses it to detect changed data.
     pub fn checksum(&self) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         for (_, part) in self.parts() {

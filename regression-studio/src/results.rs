@@ -18,9 +18,9 @@ pub struct EpochErrors {
     pub epoch: usize,
     /// Training time in seconds, without evaluation.
     pub seconds: f64,
-    /// Root mean squared error of the training part, standardised; each sample's error before its step.
+    /// Root mean squared error of the training part, standardized; each sample's error before its step.
     pub train_rmse: f64,
-    /// Root mean squared error of the validation part, standardised; the criterion of early stopping.
+    /// Root mean squared error of the validation part, standardized; the criterion of early stopping.
     pub validation_rmse: f64,
     /// Root mean squared error of up to 20,000 training rows after the epoch, in the target's unit.
     #[serde(deserialize_with = "or_nan")]
@@ -218,7 +218,7 @@ impl TableRows {
     }
 }
 
-/// Deserialises a number of the target's unit; JSON's null becomes NaN. JSON has no infinities, but with a logarithmic
+/// Deserializes a number of the target's unit; JSON's null becomes NaN. JSON has no infinities, but with a logarithmic
 /// target the error of a bad epoch may overflow to one.
 pub(crate) fn or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
@@ -267,9 +267,9 @@ fn r2(truth: &[f64], predicted: &[f64]) -> f64 {
 pub(crate) struct Evaluation<'a> {
     pub(crate) prepared: &'a Prepared,
     pub(crate) model: &'a Model,
-    /// The model's standardised outputs for all rows of training, validation and test part.
+    /// The model's standardized outputs for all rows of training, validation and test part.
     pub(crate) outputs: &'a [Vec<f32>; 3],
-    /// The spreads of the test rows, if intervals are normalised.
+    /// The spreads of the test rows, if intervals are normalized.
     pub(crate) spreads: Option<&'a [f64]>,
 }
 

@@ -343,7 +343,7 @@ impl ByRows {
     pub const ALL: Self = Self { batch_size: true, epochs: true, patience: true };
 }
 
-/// Serialises `None` as 0, since an absent key means the default, which need not be `None`.
+/// Serializes `None` as 0, since an absent key means the default, which need not be `None`.
 mod zero_is_none {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! A trained network of either kind: what maps standardised inputs to the standardised output.
+//! A trained network of either kind: what maps standardized inputs to the standardized output.
 
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ impl Trained {
 }
 
 impl TrainedPredictor {
-    /// The standardised outputs, rows × 1, for standardised inputs, rows × inputs.
+    /// The standardized outputs, rows × 1, for standardized inputs, rows × inputs.
     pub(crate) fn predict_all(&self, inputs: ArrayView2<f32>) -> Array2<f32> {
         match self {
             Self::Layers(predictor) => predictor.predict_all(inputs),
@@ -85,7 +85,7 @@ impl TrainedPredictor {
         }
     }
 
-    /// The standard deviation of the members' outputs for each row of standardised inputs, rows × inputs; `None` of a
+    /// The standard deviation of the members' outputs for each row of standardized inputs, rows × inputs; `None` of a
     /// network without members.
     pub(crate) fn deviations(&self, inputs: ArrayView2<f32>) -> Option<Vec<f64>> {
         let Self::Table(network) = self else { return None };

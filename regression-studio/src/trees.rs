@@ -26,7 +26,7 @@ const LEAF_ROWS: f32 = 20.0;
 const MAX_DEPTH: usize = LEAVES + 1;
 const LEARNING_RATE: f32 = 0.1;
 
-/// A part's standardised inputs, columns one after the other, and targets; every `every`-th row.
+/// A part's standardized inputs, columns one after the other, and targets; every `every`-th row.
 struct Columns {
     inputs: Vec<f64>,
     targets: Vec<f64>,
@@ -45,7 +45,7 @@ impl Columns {
     }
 }
 
-/// The trees' standardised outputs for the rows of training, validation and test part.
+/// The trees' standardized outputs for the rows of training, validation and test part.
 ///
 /// # Errors
 /// If the trees cannot be fitted, in one line.

@@ -30,7 +30,7 @@ pub struct Tried {
 pub struct Validation {
     /// The epoch, counted from 1.
     pub best_epoch: usize,
-    /// Root mean squared error of the standardised target, by which runs are compared.
+    /// Root mean squared error of the standardized target, by which runs are compared.
     pub rmse: f64,
     /// Root mean squared error in the target's unit.
     #[serde(deserialize_with = "or_nan")]

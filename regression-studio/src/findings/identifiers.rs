@@ -6,9 +6,9 @@ use super::{Finding, MIN_ROWS};
 use crate::table::Column;
 use crate::{Settings, Table};
 
-/// Words that name an identifier, as a whole word of a column's name, in lower case.
+/// Lower-case words that mark an identifier if they are a whole word of a column's name.
 const WORDS: [&str; 9] = ["id", "ids", "uid", "uuid", "guid", "key", "rowid", "serial", "idx"];
-/// Smallest share of different values of an identifier.
+/// Minimum share of different values in an identifier.
 const MIN_DISTINCT: f64 = 0.9;
 
 pub(super) fn find(table: &Table, features: &[&Column], settings: &Settings) -> Vec<Finding> {
@@ -42,7 +42,7 @@ fn is_named_as_one(name: &str) -> bool {
     words.iter().any(|word| WORDS.contains(&word.as_str()))
 }
 
-/// Whether nearly every value occurs once, and all numbers are whole.
+/// Whether nearly every value occurs only once, and all numbers are whole.
 fn is_distinct(column: &Column) -> bool {
     let (mut seen, mut count) = (HashSet::new(), 0_usize);
     if let Some(numbers) = column.numbers() {

@@ -9,26 +9,29 @@ use super::{Finding, MIN_ROWS, Sample, listed};
 use crate::Settings;
 use crate::table::Column;
 
-/// Largest unexplained share 1 − R² of the target's variance for a line or a weighted sum that determines it: rounding
-/// to a hundredth of the range leaves less.
+/// Maximum unexplained share 1 − R² of the target's variance if a line or a weighted sum determines
+/// it. Rounding to a hundredth of the range leaves less.
 const LINEAR: f64 = 1e-4;
-/// The same for a sum of products: there are many more of these.
+/// The same for a sum of products. It is smaller because there are many more candidates.
 const PRODUCTS: f64 = 1e-6;
-/// The same for the logarithms of a product: products of quantities and prices that are only alike leave 1e-6.
+/// The same for the logarithms of a product. Products of quantities and prices that are merely
+/// similar leave 1e-6.
 const LOGARITHMS: f64 = 1e-7;
-/// Maximum numbers of columns for a weighted sum, and for a sum of products.
+/// Maximum number of columns for a weighted sum, and for a sum of products.
 const MAX_SUMMANDS: usize = 200;
 const MAX_FACTORS: usize = 10;
-/// Maximum number of columns that are named for a sum.
+/// Maximum number of columns named for a sum.
 const MAX_NAMED: usize = 12;
-/// Minimum number of different values of a feature and of a target that only rises or falls with it.
+/// Minimum number of different values for a monotonic relation, of both the feature and the target.
 const MIN_STEPS: usize = 30;
-/// Largest probability that a target has one value for each value of a feature by chance, as its logarithm.
+/// Maximum probability, as its logarithm, that each value of a feature has a single target value by
+/// chance.
 const CHANCE: f64 = -25.0;
-/// Largest share of rows in which a column of a sum may be missing.
+/// Maximum share of rows in which a column of a sum may be missing.
 const MAX_MISSING: f64 = 0.1;
 
-/// The features that determine the target alone, or else those that do together.
+/// Finds features that determine the target on their own. If there are none, looks for features
+/// that do so together.
 pub(super) fn find(sample: &Sample, features: &[&Column], target: &Column, settings: &Settings) -> Vec<Finding> {
     if sample.rows.len() < MIN_ROWS || sample.target.iter().all(|value| *value == sample.target[0]) {
         return Vec::new();
@@ -50,7 +53,7 @@ pub(super) fn find(sample: &Sample, features: &[&Column], target: &Column, setti
     found.map(text).map(Finding::new).into_iter().collect()
 }
 
-/// How a column determines the target by itself.
+/// How a column alone determines the target.
 fn alone(sample: &Sample, column: &Column) -> Option<String> {
     if let Some(numbers) = sample.numbers(column) {
         let pairs: Vec<(f64, f64)> =
@@ -71,7 +74,7 @@ fn alone(sample: &Sample, column: &Column) -> Option<String> {
     has_one_value_each(sample, column).then(|| "rows with the same value have the same target".to_owned())
 }
 
-/// 1 − R² of least squares with one variable; `None` if one of them is constant.
+/// 1 − R² of least squares with one variable; `None` if either is constant.
 fn unexplained_by_line(pairs: &[(f64, f64)]) -> Option<f64> {
     let count = pairs.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / count;
@@ -83,7 +86,7 @@ fn unexplained_by_line(pairs: &[(f64, f64)]) -> Option<f64> {
     Some(unexplained.max(0.0)).filter(|_| xx > 0.0 && yy > 0.0 && unexplained.is_finite())
 }
 
-/// Whether y rises or falls with x in every step, never both.
+/// Whether y always rises or always falls with x.
 fn direction(mut pairs: Vec<(f64, f64)>) -> Option<&'static str> {
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let steps: Vec<(f64, f64)> = pairs.windows(2).map(|pair| (pair[1].0 - pair[0].0, pair[1].1 - pair[0].1)).collect();
@@ -99,7 +102,8 @@ fn direction(mut pairs: Vec<(f64, f64)>) -> Option<&'static str> {
     }
 }
 
-/// Whether rows with the same value of a column always have the same target, which would be very unlikely by chance.
+/// Whether rows with the same value in a column always have the same target, if that is very
+/// unlikely by chance.
 fn has_one_value_each(sample: &Sample, column: &Column) -> bool {
     let key = |row: u32| match (column.numbers(), column.categories()) {
         (Some(numbers), _) => Some(numbers[row as usize] + 0.0).filter(|x| x.is_finite()).map(f64::to_bits),
@@ -169,8 +173,8 @@ fn together<'a>(sample: &Sample, features: &[&'a Column]) -> Option<(Vec<&'a str
     Some((named(&factors), format!("R² of a sum of products {:.4}", 1.0 - unexplained)))
 }
 
-/// The columns whose weighted sum is the target, up to a share of `tolerance` of its variance, and the share that is
-/// left. `None` if there are none, or too few rows to tell.
+/// The columns with a weighted sum equal to the target, and the unexplained share of its variance,
+/// which is at most `tolerance`. `None` if there are none, or too few rows to tell.
 fn weighted_sum(columns: &[Vec<f64>], target: &[f64], tolerance: f64) -> Option<(Vec<usize>, f64)> {
     let columns: Vec<Option<Vec<f64>>> = columns.iter().map(|column| standardised(column)).collect();
     let varying: Vec<usize> = (0..columns.len()).filter(|&index| columns[index].is_some()).collect();
@@ -188,11 +192,11 @@ fn weighted_sum(columns: &[Vec<f64>], target: &[f64], tolerance: f64) -> Option<
         }
     }
     let right: Vec<f64> = (0..size).map(|index| dot(column(index), &target)).collect();
-    // The weights of some columns, and the share of the variance that their sum leaves.
+    // The weights of some columns, and the share of the variance that their sum leaves unexplained.
     let fit = |chosen: &[usize]| -> (Vec<f64>, f64) {
         let of_chosen = Array2::from_shape_fn((chosen.len(), chosen.len()), |(a, b)| products[[chosen[a], chosen[b]]]);
         let weights = solve_semidefinite(of_chosen, chosen.iter().map(|&index| right[index]).collect());
-        // The residuals themselves: differences of sums of squares would cancel.
+        // Compute the residuals themselves: differences of sums of squares would cancel.
         let residual = |row: usize| {
             let sum: f64 = chosen.iter().zip(&weights).map(|(&index, weight)| weight * column(index)[row]).sum();
             (target[row] - sum).powi(2)
@@ -205,7 +209,8 @@ fn weighted_sum(columns: &[Vec<f64>], target: &[f64], tolerance: f64) -> Option<
     if left.is_nan() || left > tolerance {
         return None;
     }
-    // Forward selection by the correlation with the residuals, then without those that later ones replace.
+    // Forward selection by correlation with the residuals, then removal of columns that later ones
+    // replace.
     let mut chosen: Vec<usize> = Vec::new();
     let mut of_chosen = 1.0;
     while of_chosen > tolerance && chosen.len() < MAX_NAMED {

@@ -1,4 +1,4 @@
-//! Rows without a date or a group, where these decide on the parts of the split.
+//! Rows without a date or a group, if the split depends on it.
 
 use command_line::counted;
 
@@ -41,7 +41,7 @@ pub(super) fn find(table: &Table, settings: &Settings, used: usize) -> Vec<Findi
     findings.into_iter().map(Finding::new).collect()
 }
 
-/// The number of rows that lack a value, and the place of the first.
+/// The number of rows that lack a value, and the location of the first.
 fn without(table: &Table, used: usize, lacks: impl Fn(usize) -> bool) -> Option<(String, String)> {
     let mut rows = (0..used).filter(|&row| lacks(row));
     let first = rows.next()?;

@@ -1,4 +1,4 @@
-//! Numbers and dates that often stand in a table where a value is missing.
+//! Numbers and dates that often stand for a missing value.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use command_line::counted;
 use super::{Finding, MAX_ROWS, Remedy};
 use crate::table::{Column, toml_key};
 
-/// Numbers that hardly occur otherwise: programs and instruments write them where a value is missing.
+/// Numbers that rarely occur otherwise: programs and instruments write them for missing values.
 const STRONG: [f64; 19] = [
     999.0,
     9999.0,
@@ -29,10 +29,11 @@ const STRONG: [f64; 19] = [
     f32::MAX as f64,
     f64::MAX,
 ];
-/// Numbers that occur otherwise, too.
+/// Numbers that also occur as ordinary values.
 const WEAK: [f64; 9] = [0.0, 1.0, 9.0, 77.0, 88.0, 98.0, 99.0, 888.0, 777.0];
-/// Days since 1970-01-01 at which calendars of programs begin or end: the first days of the years 1, 1753, 1800, 1900,
-/// 1901, 1970, 2100 and 9999, those around them, and the last day of 9999.
+/// Days since 1970-01-01 at which the calendars of programs begin or end: the first days of the
+/// years 1, 1753, 1800, 1900, 1901, 1970, 2100 and 9999, the days next to them, and the last day of
+/// 9999.
 const DAYS: [f64; 13] = [
     -719_162.0,
     -79_257.0,
@@ -50,7 +51,7 @@ const DAYS: [f64; 13] = [
 ];
 /// Minimum number of different values among the others.
 const MIN_OTHERS: usize = 10;
-/// Maximum number of sentinels of a column.
+/// Maximum number of sentinels per column.
 const MAX_FOUND: usize = 4;
 
 /// The smallest or largest values of a column that may mean "missing".
@@ -74,14 +75,15 @@ pub(super) fn find(column: &Column, used: usize) -> Vec<Finding> {
     findings
 }
 
-/// The smallest or largest value that may mean "missing", besides those that were `found`, and the number of its rows.
+/// The smallest or largest value that may mean "missing" and is not in `found`, and its number of
+/// rows.
 fn next(numbers: &[f64], is_date: bool, found: &[f64]) -> Option<(f64, usize)> {
     let known = || numbers.iter().copied().filter(|number| number.is_finite() && !found.contains(number));
     let [min, max] = [f64::min, f64::max].map(|of| known().reduce(of));
     [min?, max?].into_iter().find_map(|value| Some((value, rows_if_sentinel(value, &known, is_date)?)))
 }
 
-/// The number of rows with a value, if it is a sentinel among the others.
+/// The number of rows with a value, if it is a sentinel compared with the others.
 fn rows_if_sentinel<I: Iterator<Item = f64>>(value: f64, known: &impl Fn() -> I, is_date: bool) -> Option<usize> {
     let size = value.abs();
     let is_strong = if is_date { DAYS.contains(&value) } else { STRONG.contains(&size) };
@@ -105,7 +107,8 @@ fn rows_if_sentinel<I: Iterator<Item = f64>>(value: f64, known: &impl Fn() -> I,
         true => gap > range || rows > 1 && gap > 0.25 * range,
         false => rows > 1 && gap > range,
     };
-    // Also the most frequent value, at the end of the range, which no other one is near in frequency.
+    // A sentinel can also be the most frequent value at the end of the range, if it is far more
+    // frequent than any other.
     let is_frequent = (is_strong || value == -1.0 && low >= 0.0) && rows > 5 * most && rows > MIN_OTHERS;
     (is_isolated || is_frequent).then_some(rows)
 }

@@ -11,7 +11,7 @@ use crate::Table;
 use crate::table::csv::{CsvError, Declared, for_each_row};
 use crate::table::decimal;
 
-/// Predictions that cannot be written.
+/// Why predictions cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The output cannot be written.
@@ -28,7 +28,7 @@ pub enum WriteError {
     /// The table's file cannot be read again.
     #[error(transparent)]
     Csv(#[from] CsvError),
-    /// The table's file has another number of rows than when it was read.
+    /// The number of rows in the table's file changed after it was read.
     #[error("{source_name}: the file has changed while its rows were predicted: predict it again")]
     Changed {
         /// Name of the table.
@@ -37,10 +37,10 @@ pub enum WriteError {
 }
 
 impl Predictions {
-    /// [`Predictions::write_csv`] to a file, which is replaced atomically.
+    /// Writes [`Predictions::write_csv`] to a file and replaces the file atomically.
     ///
     /// # Errors
-    /// As [`Predictions::write_csv`].
+    /// See [`Predictions::write_csv`].
     pub fn save_csv(&self, path: &Path, table: &Table, declared: &Declared) -> Result<(), WriteError> {
         let of_file = |source| WriteError::File { path: path.to_path_buf(), source };
         let mut file = Replacement::begin(path).map_err(of_file)?;
@@ -54,12 +54,15 @@ impl Predictions {
         file.commit().map_err(of_file)
     }
 
-    /// Writes the predictions as CSV: the row, counted from 1, the columns that identify it, the prediction, the ends of its
-    /// interval if there are any, the true value if the table has it, the part if the table is the one of the training, and
-    /// the features outside the range of training if there are any. A number has an exponent if it is very small or large.
+    /// Writes the predictions as CSV. The columns are the row, counted from 1, the columns that
+    /// identify it, the prediction, the ends of its interval, the true value, the part, and the
+    /// features outside the range of training. The interval, the true value and the features are
+    /// omitted if there are none, the part if the network was not trained on this table. Very small
+    /// and very large numbers have an exponent.
     ///
-    /// Cells of `table` are written as they are in its file, with the same spelling of numbers. The file is read again by
-    /// what is declared about it, row by row. Without a file that can be read twice, they are written as the table has them.
+    /// Cells of `table` are written exactly as in its file, with the same spelling of numbers. To
+    /// do so, the file is read again, row by row, with the same declarations. If the file cannot be
+    /// read twice, the cells are written from the table.
     ///
     /// # Errors
     /// If the output cannot be written, or the file cannot be read again or has changed.
@@ -111,7 +114,7 @@ impl Predictions {
         out.write_all(b"\n")
     }
 
-    /// Writes a row; `cells` are its identifiers and its true value, if they are written.
+    /// Writes a row; `cells` are its identifiers and its true value, if these are written.
     fn write_row(&self, row: usize, cells: &[Cow<str>], out: &mut impl Write) -> io::Result<()> {
         let (identifiers, truth) = cells.split_at(self.identifiers.len());
         write!(out, "{}", row + 1)?;
@@ -142,7 +145,8 @@ fn write_number(out: &mut impl Write, value: Option<f64>) -> io::Result<()> {
     value.map_or(Ok(()), |value| out.write_all(decimal(value).as_bytes()))
 }
 
-/// A text as a CSV cell, quoted if necessary: also a text with blanks around it or a quote that begins a cell.
+/// A text as a CSV cell. It is quoted if it contains a separator or a quote, or has blanks around
+/// it.
 fn csv_cell(text: &str) -> Cow<'_, str> {
     let is_quoted = text.contains([',', '"', '\n', '\r']) || text.trim() != text;
     match is_quoted {

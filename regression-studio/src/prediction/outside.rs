@@ -12,7 +12,7 @@ pub(super) struct Outside {
     names: Vec<String>,
     /// Each value outside its range, by ascending row.
     values: Vec<Value>,
-    /// The first of them in words.
+    /// A description of the first.
     pub(super) first: Option<String>,
 }
 
@@ -26,7 +26,8 @@ struct Value {
     excess: f64,
 }
 
-/// A feature with a range: its name, the range, whether it has dates, and the input, unless it is constant.
+/// A feature with a range: its name, its range, whether it has dates, and its input unless it is
+/// constant.
 type Ranged<'a> = (&'a String, [f64; 2], bool, Option<&'a Input>);
 
 impl Outside {
@@ -47,12 +48,12 @@ impl Outside {
         for (index, (name, [low, high], _, input)) in (0..).zip(&features) {
             let Some(numbers) = table.column(name).and_then(|column| column.numbers()) else { continue };
             for (row, &value) in (0..).zip(numbers).filter(|(_, value)| *value < low || *value > high) {
-                // The range of a constant has no width to compare with.
+                // A constant's range has no width to compare with.
                 let excess = input.map_or(1.0, |input| input.excess(value));
                 values.push(Value { row, name: index, excess });
             }
         }
-        // Stable: the features of a row stay in their order.
+        // The sort is stable: the features of a row keep their order.
         values.sort_by_key(|value| value.row);
         let first = values.first().map(|&Value { row, name, .. }| {
             let (row, (name, range, is_date, _)) = (row as usize, features[name as usize]);
@@ -68,12 +69,12 @@ impl Outside {
         &rest[..rest.iter().take_while(|value| value.row as usize == row).count()]
     }
 
-    /// The features of a row whose value is outside the range.
+    /// The features of a row with a value outside the range.
     pub(super) fn features(&self, row: usize) -> Vec<&str> {
         self.of_row(row).iter().map(|value| &*self.names[value.name as usize]).collect()
     }
 
-    /// The factor of a row's interval: 1 inside the range, see [`Input::excess`].
+    /// The factor on the width of a row's interval: 1 inside the range, see [`Input::excess`].
     pub(super) fn widening(&self, row: usize) -> f64 {
         1.0 + self.of_row(row).iter().map(|value| value.excess).fold(0.0, f64::max)
     }
@@ -84,12 +85,12 @@ impl Outside {
     }
 }
 
-/// Where a row is in its file, as " (line 3)".
+/// The line of a row in its file, as in " (line 3)".
 pub(super) fn line(table: &Table, row: usize) -> String {
     table.line(row).map_or_else(String::new, |line| format!(" (line {line})"))
 }
 
-/// A feature's value beside the range of training.
+/// A feature's value with the range of training.
 pub(super) fn described(input: &Input, value: f64) -> String {
     match input {
         Input::Number { column, range, is_date, .. } => with_range(column, value, *range, *is_date == Some(true)),
@@ -106,7 +107,7 @@ fn with_range(name: &str, value: f64, range: Option<[f64; 2]>, is_date: bool) ->
     }
 }
 
-/// The text features of the table with rows whose category did not occur in training.
+/// The table's text features with categories that did not occur in training.
 pub(super) fn unseen(model: &Model, table: &Table) -> Vec<Unseen> {
     let features = model.transform.features().into_iter().map(|(name, inputs)| {
         let known = model.transform.inputs[inputs].iter().filter_map(|input| input.category_of(name)).collect();

@@ -25,7 +25,8 @@ impl Model {
         columns
     }
 
-    /// The value of a feature column in a row of a table; of a number that is missing, the value in its place, or NaN.
+    /// The value of a feature column in a table's row. For a missing number, the fill value, or NaN
+    /// without one.
     pub fn cell(&self, table: &Table, name: &str, row: usize) -> Cell {
         let input = self.transform.inputs.iter().find(|input| input.column() == name);
         match (table.column(name), input) {
@@ -37,7 +38,8 @@ impl Model {
         }
     }
 
-    /// A feature's value in a row of a table as a user sees it: of a number that is missing, also the value in its place.
+    /// A feature's value in a table's row as the user sees it. For a missing number, includes the
+    /// fill value.
     pub fn shown_cell(&self, table: &Table, name: &str, row: usize) -> String {
         let column = table.column(name);
         let is_date = column.is_some_and(|column| column.is_date());
@@ -61,8 +63,8 @@ impl Model {
         self.transform.target_of(self.output_of_row(cell).value)
     }
 
-    /// [`Model::predict_row`], and the ends of its interval if the model has one of this probability. Outside the range
-    /// of training it is wider.
+    /// [`Model::predict_row`], and the ends of its interval if the model has one at this
+    /// probability. Outside the range of training the interval is wider.
     pub fn predict_row_within(&self, percent: u8, cell: impl Fn(&str) -> Cell) -> (f64, Option<[f64; 2]>) {
         let output = self.output_of_row(&cell);
         let interval = self.interval(percent, output, 1.0 + self.excess(cell));
@@ -89,14 +91,14 @@ impl Model {
         self.outputs_of(inputs.view())[0]
     }
 
-    /// The standardised inputs of one row; `cell` gives the value of each feature column.
+    /// The standardized inputs of one row; `cell` gives the value of each feature column.
     pub fn inputs_of_row(&self, cell: impl Fn(&str) -> Cell) -> Vec<f32> {
         let input = |input: &Input| match (input, cell(input.column())) {
             (Input::Number { scale, .. }, Cell::Number(value)) => scale.standardised(value),
             (Input::Text { text, scale, .. }, Cell::Text(chosen)) => {
                 scale.standardised(f64::from(u8::from(*text == chosen)))
             }
-            // The other kind of value is none.
+            // A value of the other kind counts as missing.
             (Input::Number { scale, .. } | Input::Text { scale, .. }, _) => scale.standardised(f64::NAN),
         };
         self.transform.inputs.iter().map(input).collect()

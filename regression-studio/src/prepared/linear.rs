@@ -5,12 +5,12 @@ use neural_net::Samples;
 use rayon::prelude::*;
 use table_network::solve_semidefinite;
 
-/// Baseline models, fitted to the standardised training part.
+/// Baseline models, fitted to the standardized training part.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baselines {
-    /// The standardised mean: 0 up to rounding.
+    /// The standardized mean: 0 up to rounding.
     pub mean: f64,
-    /// Linear least squares: one coefficient per input, then the intercept; all standardised.
+    /// Linear least squares: one coefficient per input, then the intercept; all standardized.
     pub linear: Vec<f64>,
 }
 
@@ -32,7 +32,7 @@ impl Baselines {
         Self { mean, linear }
     }
 
-    /// The linear model's standardised outputs for `inputs`, rows × inputs.
+    /// The linear model's standardized outputs for `inputs`, rows × inputs.
     pub fn linear_outputs(&self, inputs: ArrayView2<f32>) -> Vec<f64> {
         let Some((constant, coefficients)) = self.linear.split_last() else { return vec![0.0; inputs.nrows()] };
         let output = |row: ndarray::ArrayView1<f32>| {

@@ -50,7 +50,7 @@ pub struct Transform {
     pub identifiers: Vec<String>,
     /// The target's name.
     pub target: String,
-    /// The target's standardisation.
+    /// The target's standardization.
     pub target_scale: Scale,
     /// The smallest and the largest target of all rows that were used; models of earlier versions lack it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,7 +87,7 @@ pub enum Input {
     Number {
         /// The column's name.
         column: String,
-        /// Its standardisation.
+        /// Its standardization.
         scale: Scale,
         /// The value in place of a missing one; `None` if rows that lack it are incomplete.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,7 +105,7 @@ pub enum Input {
         column: String,
         /// The category.
         text: String,
-        /// The standardisation of 1 and 0.
+        /// The standardization of 1 and 0.
         scale: Scale,
         /// Whether a row may lack the text, and then has no category.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -113,7 +113,7 @@ pub enum Input {
     },
 }
 
-/// Standardisation of a value x to (t − mean) / deviation, where t is x or its signed logarithm.
+/// Standardization of a value x to (t − mean) / deviation, where t is x or its signed logarithm.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
@@ -146,7 +146,7 @@ impl Scale {
         if is_usable { Ok(Some(Self { log, mean, deviation: variance.sqrt() })) } else { Err(NotFinite) }
     }
 
-    /// Standardises a value.
+    /// Standardizes a value.
     pub fn standardised(&self, value: f64) -> f32 {
         self.in_deviations(value) as f32
     }
@@ -162,7 +162,7 @@ impl Scale {
         self.of_learned(self.learned(value))
     }
 
-    /// The value t of a standardised one: x or its signed logarithm.
+    /// The value t of a standardized one: x or its signed logarithm.
     pub fn learned(&self, value: f64) -> f64 {
         value * self.deviation + self.mean
     }
@@ -394,12 +394,12 @@ impl Input {
         if excess > 0.0 { excess } else { 0.0 }
     }
 
-    /// The standardised 1 or 0 of a category's input.
+    /// The standardized 1 or 0 of a category's input.
     pub(crate) fn one_hot(&self, is_chosen: bool) -> f32 {
         self.scale().standardised(f64::from(u8::from(is_chosen)))
     }
 
-    /// The input's standardisation.
+    /// The input's standardization.
     pub fn scale(&self) -> &Scale {
         match self {
             Self::Number { scale, .. } | Self::Text { scale, .. } => scale,

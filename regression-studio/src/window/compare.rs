@@ -26,7 +26,7 @@ struct Listed {
 
 /// Width of the input of a name.
 const NAME_WIDTH: f32 = 110.0;
-/// Maximum number of runs in a comparison, which have a colour each.
+/// Maximum number of runs in a comparison, which have a color each.
 const MAX_CHOSEN: usize = 6;
 
 /// All runs trained or opened in this window.
@@ -122,7 +122,7 @@ pub(crate) fn show(ui: &mut Ui, runs: &mut Runs, scale: &mut ErrorScale) {
     });
 }
 
-/// A check box for each run; no more can be chosen than there are colours.
+/// A check box for each run; no more can be chosen than there are colors.
 fn choose(ui: &mut Ui, runs: &mut Runs) {
     let mut colors = theme::palette(ui).of_runs().into_iter();
     let is_full = runs.chosen().count() >= MAX_CHOSEN;

@@ -13,7 +13,7 @@ use crate::results::EpochErrors;
 pub(crate) struct ErrorScale {
     /// Whether the axis is logarithmic.
     pub(crate) is_logarithmic: bool,
-    /// Whether errors are in the target's unit rather than standardised.
+    /// Whether errors are in the target's unit rather than standardized.
     pub(crate) is_in_unit: bool,
 }
 
@@ -53,7 +53,7 @@ impl ErrorScale {
     }
 }
 
-/// Training and validation curve of a history; with equal colours, the training curve is dashed.
+/// Training and validation curve of a history; with equal colors, the training curve is dashed.
 pub(crate) fn of_history(
     history: &[EpochErrors],
     scale: ErrorScale,
@@ -71,8 +71,8 @@ pub(crate) fn of_history(
     ]
 }
 
-/// Draws the plot over `epochs` epochs. `best` is the epoch to mark, unless 0, and the mark's colour; without it, the
-/// colours are explained elsewhere and there is no legend.
+/// Draws the plot over `epochs` epochs. `best` is the epoch to mark, unless 0, and the mark's color; without it, the
+/// colors are explained elsewhere and there is no legend.
 pub(crate) fn show(
     ui: &mut Ui,
     name: &str,
@@ -119,7 +119,7 @@ pub(crate) fn show(
     response.response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Image, true, &spoken));
 }
 
-/// Explains the colours, above the plot so that no curve is covered; `best` is the colour of the best epoch's mark.
+/// Explains the colors, above the plot so that no curve is covered; `best` is the color of the best epoch's mark.
 fn legend(ui: &mut Ui, curves: &[Curve], best: Option<Color32>) {
     ui.horizontal(|ui| {
         let curves = curves.iter().map(|curve| (curve.color, curve.name.as_str()));

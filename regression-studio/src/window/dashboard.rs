@@ -171,7 +171,7 @@ fn tile(ui: &mut Ui, area: Rect, title: &str, switches: impl FnOnce(&mut Ui), co
     });
 }
 
-/// What the colours of the drawn weights mean, from right to left.
+/// What the colors of the drawn weights mean, from right to left.
 fn weights_legend(ui: &mut Ui, kind: NetworkKind) {
     let palette = theme::palette(ui);
     if kind == NetworkKind::Table {

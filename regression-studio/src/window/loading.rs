@@ -62,7 +62,7 @@ pub(crate) enum LoadOutcome {
     Table(Arc<Table>, Vec<Statistics>, Source, Option<Box<Settings>>),
     /// A one-line message.
     Failed(String),
-    /// Cancelled by the user.
+    /// Canceled by the user.
     Cancelled,
 }
 
@@ -93,7 +93,7 @@ impl Loading {
                 (table, statistics)
             };
             let table = source.table_with(&declared, &report, &cancel).map(with_statistics);
-            // The receiver is gone if the user has cancelled.
+            // The receiver is gone if the user has canceled.
             let _ = sender.send(table);
             context.request_repaint();
         });

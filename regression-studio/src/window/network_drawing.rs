@@ -1,4 +1,4 @@
-//! Drawing of the network: a column of neurons per layer, and lines coloured and sized by the weights.
+//! Drawing of the network: a column of neurons per layer, and lines colored and sized by the weights.
 
 mod hover;
 mod layout;

@@ -17,7 +17,7 @@ const HEADER_HEIGHT: f32 = 70.0;
 const BARS_HEIGHT: f32 = 20.0;
 const NUMBER_WIDTH: f32 = 76.0;
 const PADDING: f32 = 10.0;
-/// Width of the legend of the colours.
+/// Width of the legend of the colors.
 const LEGEND_WIDTH: f32 = 90.0;
 /// Number of notes that are shown above the rows.
 const NOTES: usize = 4;
@@ -44,7 +44,7 @@ impl Preview {
         Self { statistics, ..Self::default() }
     }
 
-    /// Shows the table, with features and target coloured. Returns the name of the column on whose header the user
+    /// Shows the table, with features and target colored. Returns the name of the column on whose header the user
     /// clicked.
     pub(crate) fn show(&mut self, ui: &mut Ui, table: Option<&Table>, settings: &Settings) -> Option<String> {
         theme::card(ui, |ui| {

@@ -1,10 +1,10 @@
-//! Colours, sizes and spacing of the light and dark theme.
+//! Colors, sizes and spacing of the light and dark theme.
 
 use eframe::egui::{
     self, Color32, CornerRadius, FontFamily, FontId, Frame, Margin, Shadow, Stroke, TextStyle, Theme, Ui, Visuals, vec2,
 };
 
-/// Colours of the drawings, readable in both themes.
+/// Colors of the drawings, readable in both themes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Palette {
     /// Primary action, training part, positive weights.
@@ -56,7 +56,7 @@ const DARK: Palette = Palette {
 };
 
 impl Palette {
-    /// The colours of the runs in a comparison.
+    /// The colors of the runs in a comparison.
     pub(crate) fn of_runs(&self) -> [Color32; 6] {
         [self.blue, self.orange, self.green, self.red, self.violet, self.teal]
     }

@@ -80,7 +80,7 @@ pub(crate) struct Chunk {
     pub(crate) inputs: PaddedMatrix<f32>,
     /// Of each hidden layer, samples · members × units.
     pub(crate) hidden: Vec<PaddedMatrix<f32>>,
-    /// Standardised predictions, samples × members.
+    /// Standardized predictions, samples × members.
     pub(crate) outputs: Vec<f32>,
 }
 

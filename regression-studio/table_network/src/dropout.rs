@@ -62,7 +62,7 @@ mod tests {
         assert!(Mask::new(0.0, 7, 0, 0).is_none());
     }
 
-    /// Neighbours, rows of a power of two and masks of neighbouring steps are not correlated.
+    /// Neighbors, rows of a power of two and masks of neighboring steps are not correlated.
     #[test]
     fn masks_are_not_correlated() {
         let kept = |mask: Mask, element| f64::from(u8::from(mask.factor(element) > 0.0)) - 0.5;

@@ -20,17 +20,17 @@ pub(crate) struct Linear {
 /// share their effect.
 const RIDGE: f64 = 1e-6;
 
-/// Rows that are centred at a time.
+/// Rows that are centered at a time.
 const BLOCK: usize = 512;
 
-/// The penalty of each coefficient by the sum of squares of its centred input. A constant input has one too.
+/// The penalty of each coefficient by the sum of squares of its centered input. A constant input has one too.
 fn penalties(squares: ArrayView1<f64>) -> Array1<f64> {
     let largest = squares.iter().copied().fold(0.0, f64::max);
     squares.mapv(|square| square * RIDGE + largest * RIDGE * RIDGE)
 }
 
 /// The coefficients c with the least ‖C·c − t‖² + Σ dⱼ·cⱼ², for the penalties d, the inputs C, rows × columns, after their
-/// `means` are subtracted, and the centred targets t: (CᵀC + D)·c = Cᵀt, a system of columns × columns.
+/// `means` are subtracted, and the centered targets t: (CᵀC + D)·c = Cᵀt, a system of columns × columns.
 fn by_columns(inputs: ArrayView2<f32>, means: &Array1<f64>, targets: &[f64]) -> Vec<f64> {
     let (rows, columns) = inputs.dim();
     let (mut products, mut of_target) = (Array2::<f64>::zeros((columns, columns)), vec![0.0; columns]);

@@ -10,7 +10,7 @@ use crate::linear::Linear;
 use crate::parameters::Layout;
 use crate::{Error, InputKind, Options};
 
-/// A network that predicts one standardised target from a row's inputs.
+/// A network that predicts one standardized target from a row's inputs.
 #[derive(Clone, Debug)]
 pub struct TableNetwork {
     pub(crate) encoder: Encoder,

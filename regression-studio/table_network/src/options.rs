@@ -7,7 +7,7 @@ use crate::Error;
 pub enum InputKind {
     /// A number.
     Number,
-    /// Whether the row has a category: one of two values, which may be standardised.
+    /// Whether the row has a category: one of two values, which may be standardized.
     Indicator,
 }
 

@@ -1,6 +1,6 @@
 //! The robust scale of a number, with a smooth clip.
 
-/// A map of a number x to c((x − centre) · factor), where c(z) = z / √(1 + (z/3)²) is near z for small z and between −3
+/// A map of a number x to c((x − center) · factor), where c(z) = z / √(1 + (z/3)²) is near z for small z and between −3
 /// and 3.
 ///
 /// Source: D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by Default: Strong Pre-Tuned MLPs and Boosted Trees on
@@ -37,7 +37,7 @@ impl RobustScale {
     }
 }
 
-/// The quantile at `part` of ascending values, interpolated between neighbours.
+/// The quantile at `part` of ascending values, interpolated between neighbors.
 pub(crate) fn quantile(ascending: &[f32], part: f64) -> f64 {
     let place = part * (ascending.len() - 1) as f64;
     let (below, above) = (place.floor() as usize, place.ceil() as usize);

@@ -32,7 +32,7 @@ pub struct Training {
     pub(crate) epoch: usize,
     /// Number of steps done in the epoch after them.
     pub(crate) step: usize,
-    /// Sum over that epoch's rows so far of their members' mean squared error, standardised, before their step.
+    /// Sum over that epoch's rows so far of their members' mean squared error, standardized, before their step.
     pub(crate) loss: f64,
     /// The measurement of the last epoch, before a further step.
     validated: Option<Validated>,
@@ -51,7 +51,7 @@ pub struct Training {
 pub(crate) struct Best {
     /// Counted from 1; 0 before the end of the first.
     pub(crate) epoch: usize,
-    /// Root mean squared error on the validation rows, standardised; infinite before the end of the first.
+    /// Root mean squared error on the validation rows, standardized; infinite before the end of the first.
     pub(crate) rmse: f64,
     /// The averages of the weights; before the end of the first epoch, the initial weights.
     pub(crate) parameters: Vec<PaddedMatrix<f32>>,
@@ -66,7 +66,7 @@ struct Validated {
 }
 
 impl Training {
-    /// A run from random weights on `inputs`, rows × `kinds`, and `targets`, rows × 1, both standardised.
+    /// A run from random weights on `inputs`, rows × `kinds`, and `targets`, rows × 1, both standardized.
     ///
     /// # Errors
     /// If an option is out of range, the shapes do not fit, there is no row or no input, or a value is not finite.
@@ -119,7 +119,7 @@ impl Training {
         self.step
     }
 
-    /// Sum over that epoch's rows so far of their members' mean squared error, standardised, each before its step, with
+    /// Sum over that epoch's rows so far of their members' mean squared error, standardized, each before its step, with
     /// dropout.
     pub fn loss(&self) -> f64 {
         self.loss

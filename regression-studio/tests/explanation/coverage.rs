@@ -53,7 +53,7 @@ fn ninety_percent_intervals_cover_ninety_percent() {
     }
 }
 
-/// Normalised intervals are narrow where the spread is small, and cover as well.
+/// Normalized intervals are narrow where the spread is small, and cover as well.
 #[test]
 fn intervals_that_are_normalised_by_the_spread_cover_each_part_alike() {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(1));

@@ -1,4 +1,4 @@
-//! Tables: reading, generation, split, standardisation and baselines.
+//! Tables: reading, generation, split, standardization and baselines.
 
 mod baselines;
 mod csv_reads;

@@ -1,4 +1,4 @@
-//! The split of rows by ratio, and standardisation by the training part alone.
+//! The split of rows by ratio, and standardization by the training part alone.
 
 use crate::support::{small_settings, small_table};
 use ndarray::Axis;

@@ -198,7 +198,7 @@ proptest! {
         }
         let plain = path.with_extension("csv");
         std::fs::write(&plain, text).unwrap();
-        // A number of a workbook is never one with thousands, whatever its neighbours are.
+        // A number of a workbook is never one with thousands, whatever its neighbors are.
         let point = Declared { decimal_mark: Some(DecimalMark::Point), ..Declared::default() };
         match (read_as(&path, &point), read_as(&plain, &point)) {
             (Ok(table), Ok(expected)) => prop_assert_eq!(contents(&table), contents(&expected)),

@@ -22,7 +22,7 @@ struct Expected {
     parameters: Parameters,
     best: Network,
     best_epoch: usize,
-    /// Standardised errors of the training and validation part after each epoch.
+    /// Standardized errors of the training and validation part after each epoch.
     errors: Vec<[f64; 2]>,
 }
 

@@ -1,4 +1,4 @@
-//! The window's layout: action bar on top, form on the left, views in the centre.
+//! The window's layout: action bar on top, form on the left, views in the center.
 
 use eframe::egui::{self, Align, Layout, Margin, RichText, Ui};
 

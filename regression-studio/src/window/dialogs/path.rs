@@ -57,7 +57,7 @@ impl PathDialog {
         self.purpose
     }
 
-    /// Draws the dialog. Returns `Some` when it has ended: the path, or `None` if it was cancelled.
+    /// Draws the dialog. Returns `Some` when it has ended: the path, or `None` if it was canceled.
     pub(crate) fn show(&mut self, context: &Context) -> Option<Option<PathBuf>> {
         if let Some(answer) = self.system_answer() {
             return Some(answer);

@@ -40,7 +40,7 @@ pub(super) struct Failure {
     pub(super) is_of_units: bool,
 }
 
-/// A prediction in progress. It cannot be cancelled: the largest table takes seconds.
+/// A prediction in progress. It cannot be canceled: the largest table takes seconds.
 pub(super) struct Job {
     name: String,
     result: Task<Result<Predicted, Failure>>,

@@ -40,7 +40,7 @@ pub(super) struct WhatIf {
 #[derive(Clone)]
 struct Request {
     run: Arc<SavedRun>,
-    /// The standardised inputs of the row.
+    /// The standardized inputs of the row.
     row: Vec<f32>,
     /// The feature of a curve.
     feature: Option<String>,
@@ -61,7 +61,7 @@ struct Predicted {
     before: f64,
     now: f64,
     interval: Option<[f64; 2]>,
-    /// The standardised inputs of `row`.
+    /// The standardized inputs of `row`.
     inputs: Vec<f32>,
 }
 
@@ -279,7 +279,7 @@ fn slider(ui: &mut Ui, value: &mut f64, scale: Scale) -> egui::Response {
     let (low, high) = (scale.original(-RANGE), scale.original(RANGE));
     let step = 10.0_f64.powf(((high - low) / 1000.0).log10().floor());
     ui.spacing_mut().slider_width = (ui.available_width() - 92.0).max(60.0);
-    // The rail has the colour of a resting widget, which is that of a card in the light theme.
+    // The rail has the color of a resting widget, which is that of a card in the light theme.
     ui.visuals_mut().widgets.inactive.bg_fill = theme::palette(ui).line;
     let slider = egui::Slider::new(value, low..=high)
         .logarithmic(scale.log)

@@ -12,7 +12,7 @@ const SIZE: egui::Vec2 = vec2(138.0, 84.0);
 const GAP: f32 = 8.0;
 /// Height of a cell's title.
 const TITLE: f32 = 18.0;
-/// The largest standardised error that is shown: 1 is the error of the mean.
+/// The largest standardized error that is shown: 1 is the error of the mean.
 const TOP: f64 = 1.2;
 
 /// Draws the runs in the order of their numbers; `best` has a frame.

@@ -127,7 +127,7 @@ pub enum CsvProblem {
     /// The file was modified during the read.
     #[error("the file changed while it was read: open it again when it is complete")]
     Changed,
-    /// The read was cancelled.
+    /// The read was canceled.
     #[error("reading was cancelled")]
     Cancelled,
 }

@@ -64,7 +64,7 @@ pub(super) struct FileState {
 }
 
 impl Source {
-    /// Opens a file. Gzip is recognised by its content, not by the file's name. A byte order mark gives the encoding, or
+    /// Opens a file. Gzip is recognized by its content, not by the file's name. A byte order mark gives the encoding, or
     /// else what is `known`, or else the text; `unless_utf8` takes the place of a guess.
     ///
     /// # Errors

@@ -113,7 +113,7 @@ impl Workbook {
     /// Reads a sheet.
     ///
     /// # Errors
-    /// If it is damaged, needs more memory than the limit, or the read is cancelled.
+    /// If it is damaged, needs more memory than the limit, or the read is canceled.
     pub(super) fn sheet(&mut self, name: &str, context: Context) -> Result<Sheet, CsvProblem> {
         let (total, done) = (self.state.length().max(1), Arc::clone(&self.done));
         let mut count = 0;
