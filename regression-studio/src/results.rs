@@ -1,4 +1,5 @@
-//! What a training run measures: the errors of its epochs, and the metrics of its network and of the baselines.
+//! What a training run measures: the errors of its epochs, and the metrics of the network and of
+//! the baselines.
 
 use neural_net::training::InvalidValue;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -14,13 +15,15 @@ use crate::table::Column;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EpochErrors {
-    /// Index of the epoch, counted from 1.
+    /// Number of the epoch, counted from 1.
     pub epoch: usize,
     /// Training time in seconds, without evaluation.
     pub seconds: f64,
-    /// Root mean squared error of the training part, standardized; each sample's error before its step.
+    /// Root mean squared error of the training part, standardized. Each sample's error is measured
+    /// before its step.
     pub train_rmse: f64,
-    /// Root mean squared error of the validation part, standardized; the criterion of early stopping.
+    /// Root mean squared error of the validation part, standardized. Early stopping uses it as its
+    /// criterion.
     pub validation_rmse: f64,
     /// Root mean squared error of up to 20,000 training rows after the epoch, in the target's unit.
     #[serde(deserialize_with = "or_nan")]
@@ -30,7 +33,7 @@ pub struct EpochErrors {
     pub validation_rmse_in_unit: f64,
 }
 
-/// The way in which a training run ended.
+/// How a training run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
@@ -38,7 +41,7 @@ pub enum Ending {
     AllEpochs,
     /// The validation error has not decreased for [`crate::settings::TrainingSettings::patience`] epochs.
     EarlyStopped,
-    /// The user stopped it; it can be resumed.
+    /// The user stopped the run; it can be resumed.
     Stopped,
 }
 
@@ -53,10 +56,10 @@ pub struct Metrics {
     /// Coefficient of determination, 1 − squared error / squared deviation from the mean: 1 is perfect, 0 is the mean
     /// of these rows. NaN if the targets are constant.
     pub r2: f64,
-    /// R² of sign(y)·ln(1 + |y|), if that is the learned target.
+    /// R² of sign(y)·ln(1 + |y|), if the model learns that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r2_log: Option<f64>,
-    /// Median of |prediction / true value − 1|, if the logarithm is learned.
+    /// Median of |prediction / true value − 1|, if the model learns the logarithm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_error: Option<f64>,
 }
@@ -75,13 +78,13 @@ pub struct PartResult {
     pub mean: Metrics,
     /// Metrics of linear least squares on the same features, fitted to the training part.
     pub linear: Metrics,
-    /// Metrics of gradient-boosted trees, if they were fitted: [`crate::trees`].
+    /// Metrics of gradient-boosted trees, if they were fitted; see [`crate::trees`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<Metrics>,
 }
 
 impl PartResult {
-    /// The network and the baselines with their metrics, in the order in which they are shown.
+    /// The network and the baselines with their metrics, in display order.
     pub fn models(&self) -> Vec<(&'static str, &Metrics)> {
         let trees = self.trees.iter().map(|trees| ("trees", trees));
         let others = [("linear", &self.linear), ("mean", &self.mean)];
@@ -93,7 +96,7 @@ impl PartResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Results {
-    /// The epoch whose weights were kept, counted from 1.
+    /// The epoch that provides the final weights, counted from 1.
     pub best_epoch: usize,
     /// Number of epochs trained.
     pub epochs: usize,
@@ -110,10 +113,10 @@ pub struct Results {
     pub notes: Vec<String>,
     /// Training, validation and test part.
     pub parts: [PartResult; 3],
-    /// The importance of each feature on the test part, the largest first.
+    /// The importance of each feature on the test part, largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub importance: Vec<Importance>,
-    /// The prediction intervals, measured on the test part; runs of earlier versions lack them.
+    /// The prediction intervals, measured on the test part. Absent in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intervals: Option<MeasuredIntervals>,
 }
@@ -133,17 +136,18 @@ pub struct Predicted {
     pub pairs: Vec<[f64; 2]>,
 }
 
-/// The rows of a run's table: the part of each, and what the network predicts for those of the test part.
+/// The rows of a run's table: the part of each row, and the network's predictions for the test
+/// rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableRows {
-    /// A letter of [`PART_LETTERS`] for each row up to the last that is used, `-` for a row that is not.
+    /// A letter of [`PART_LETTERS`] for each row up to the last used one, `-` for an unused row.
     parts: String,
     /// True value and prediction of each test row, in the table's order and the target's unit.
     #[serde(deserialize_with = "pairs_or_nan")]
     test: Vec<[f64; 2]>,
-    /// The ends of the [`PERCENT`] % interval of each test row, in the target's unit; empty if there are no intervals, and
-    /// of runs of earlier versions.
+    /// The ends of the [`PERCENT`] % interval of each test row, in the target's unit. Empty if
+    /// there are no intervals, and in runs of earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "pairs_or_nan")]
     intervals: Vec<[f64; 2]>,
 }
@@ -156,12 +160,12 @@ const PART_LETTERS: [(u8, &str); 3] = [(b'l', "training"), (b'v', "validation"),
 pub(crate) struct Parts(String);
 
 impl Parts {
-    /// Number and part of each row that is used, counted from 0.
+    /// Index and part of each used row, counted from 0.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &'static str)> {
         parts_of(&self.0)
     }
 
-    /// The part of a row, empty for a row that is not used.
+    /// The part of a row, empty for an unused row.
     pub(crate) fn of_row(&self, row: usize) -> &'static str {
         self.0.as_bytes().get(row).and_then(|letter| part_of(*letter)).unwrap_or_default()
     }
@@ -176,12 +180,12 @@ fn parts_of(letters: &str) -> impl Iterator<Item = (usize, &'static str)> {
 }
 
 impl TableRows {
-    /// Number and part of each row that is used, counted from 0.
+    /// Index and part of each used row, counted from 0.
     pub fn parts(&self) -> impl Iterator<Item = (usize, &'static str)> {
         parts_of(&self.parts)
     }
 
-    /// Number, true value and prediction of each test row, counted from 0.
+    /// Index, true value and prediction of each test row, counted from 0.
     pub fn test(&self) -> impl Iterator<Item = (usize, [f64; 2])> {
         let rows = self.parts().filter(|(_, part)| *part == "test").map(|(row, _)| row);
         rows.zip(self.test.iter().copied())
@@ -192,22 +196,22 @@ impl TableRows {
         &self.intervals
     }
 
-    /// Whether a table with this column as its target is the one of the run: its test rows have the same values.
+    /// Whether this target column belongs to the run's table: the test rows have the same values.
     pub(crate) fn are_of(&self, truth: &Column) -> bool {
         let is_same = |(row, [of_test, _]): (usize, [f64; 2])| truth.number(row) == Some(of_test);
         let rows = truth.numbers().map_or(0, <[f64]>::len);
         self.parts.len() <= rows && !self.test.is_empty() && self.test().all(is_same)
     }
 
-    /// The rows' parts alone.
+    /// Only the rows' parts.
     pub(crate) fn letters(&self) -> Parts {
         Parts(self.parts.clone())
     }
 
-    /// Checks that there is a pair for each test row, and an interval for each or none.
+    /// Checks that each test row has a pair, and that all or none have an interval.
     ///
     /// # Errors
-    /// If there is not.
+    /// If the numbers differ.
     pub(crate) fn validate(&self) -> Result<(), InvalidValue> {
         let rows = self.parts().filter(|(_, part)| *part == "test").count();
         let pairs = self.test.len();
@@ -218,8 +222,8 @@ impl TableRows {
     }
 }
 
-/// Deserializes a number of the target's unit; JSON's null becomes NaN. JSON has no infinities, but with a logarithmic
-/// target the error of a bad epoch may overflow to one.
+/// Deserializes a number in the target's unit; JSON's null becomes NaN. JSON has no infinities, but
+/// with a logarithmic target the error of a bad epoch may overflow to infinity.
 pub(crate) fn or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
@@ -232,7 +236,8 @@ fn pairs_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<[f64; 
 /// Maximum number of pairs in [`Predicted`].
 pub const MAX_PAIRS: usize = 2000;
 
-/// The metrics of the predictions `predicted` of `truth`; with `log_target`, also those of the logarithms.
+/// The metrics of the predictions `predicted` for `truth`. With `log_target`, includes the metrics
+/// of the logarithms.
 pub fn metrics(truth: &[f64], predicted: &[f64], log_target: bool) -> Metrics {
     let count = truth.len().max(1) as f64;
     let errors = || truth.iter().zip(predicted).map(|(truth, predicted)| predicted - truth);
@@ -246,7 +251,7 @@ pub fn metrics(truth: &[f64], predicted: &[f64], log_target: bool) -> Metrics {
     }
 }
 
-/// The median of |prediction / true value − 1| over the true values that are not 0.
+/// The median of |prediction / true value − 1| over the nonzero true values.
 fn relative_error(truth: &[f64], predicted: &[f64]) -> Option<f64> {
     let pairs = truth.iter().zip(predicted).filter(|(truth, _)| **truth != 0.0);
     let mut errors: Vec<f64> = pairs.map(|(truth, predicted)| (predicted / truth - 1.0).abs()).collect();
@@ -262,12 +267,12 @@ fn r2(truth: &[f64], predicted: &[f64]) -> f64 {
     if deviation > 0.0 { 1.0 - error / deviation } else { f64::NAN }
 }
 
-/// A model and what it says of the rows of its run.
+/// A model and its outputs for the rows of its run.
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluation<'a> {
     pub(crate) prepared: &'a Prepared,
     pub(crate) model: &'a Model,
-    /// The model's standardized outputs for all rows of training, validation and test part.
+    /// The model's standardized outputs for all rows of the training, validation and test part.
     pub(crate) outputs: &'a [Vec<f32>; 3],
     /// The spreads of the test rows, if intervals are normalized.
     pub(crate) spreads: Option<&'a [f64]>,
@@ -318,7 +323,7 @@ impl Evaluation<'_> {
         })
     }
 
-    /// The part of each row, and what the model predicts for those of the test part.
+    /// The part of each row, and the model's predictions for the test rows.
     pub(crate) fn rows(&self) -> TableRows {
         let Self { prepared, model, outputs: [.., outputs], spreads } = *self;
         let parts = prepared.parts();
@@ -328,7 +333,7 @@ impl Evaluation<'_> {
             part.rows.iter().for_each(|&row| letters[row as usize] = letter);
         }
         let pair = |(&truth, &output): (&f64, &f32)| [truth, prepared.transform.target_of(output)];
-        // No row of the run is outside the range of its features, so that no interval is widened.
+        // No row of the run is outside the range of its features, so no interval is widened.
         let interval = |(row, &value): (usize, &f32)| {
             model.interval(PERCENT, Output { value, spread: spreads.map(|spreads| spreads[row]) }, 1.0)
         };
@@ -341,7 +346,8 @@ impl Evaluation<'_> {
     }
 }
 
-/// True and predicted values of up to [`MAX_PAIRS`] rows of a part; `outputs` are the network's for all its rows.
+/// True and predicted values of up to [`MAX_PAIRS`] rows of a part; `outputs` are the network's
+/// outputs for all of its rows.
 pub(crate) fn pairs(name: &str, part: &Part, outputs: &[f32], transform: &Transform) -> Predicted {
     let every = part.rows.len().div_ceil(MAX_PAIRS).max(1);
     let pair = |(&truth, &output): (&f64, &f32)| [truth, transform.target_of(output)];

@@ -1,5 +1,5 @@
-//! A run on disk: a folder with settings, history, results, plots, model and checkpoint, from which it can be opened
-//! and resumed.
+//! A run on disk: a folder with settings, history, results, plots, model and checkpoint. A run can
+//! be opened and resumed from it.
 //!
 //! | file | content |
 //! |---|---|
@@ -8,14 +8,15 @@
 //! | `results.toml` | the ending and the metrics of each part; only for a run that has ended |
 //! | `errors.svg`, `predicted.svg` | the plots |
 //! | `predicted.csv`, `split.csv` | the predictions for all test rows, with their intervals; the part of each row |
-//! | `model-card.md` | what the network predicts, from what, how well, and where it must not be trusted |
+//! | `model-card.md` | what the network predicts, from which columns, how well, and where not to trust it |
 //! | `model.safetensors` | the best epoch's network and its transform, for predictions |
-//! | `checkpoint.safetensors` | the whole run, to resume and to open it |
+//! | `checkpoint.safetensors` | the whole run, to open and resume it |
 //!
-//! The checkpoint is written last and is self-contained, so that a process may be killed at any moment. A run is read
-//! from it alone; the other files are for the user and for predictions. Each file that is read has its own checksum;
-//! one list for the folder would be wrong between the first and the last of several renames. `settings.toml` and
-//! `results.toml` have theirs on the first line: if edited, they are rejected, since they no longer describe the run.
+//! The checkpoint is self-contained and written last, so the process may be killed at any moment. A
+//! run is read only from its checkpoint. The other files are for the user and for predictions. Each
+//! file that is read has its own checksum: a single list for the folder would be wrong between the
+//! first and the last of several renames. `settings.toml` and `results.toml` have theirs on the
+//! first line. If they were edited, they no longer describe the run and are rejected.
 
 mod card;
 mod checkpoint;
@@ -42,8 +43,8 @@ struct Ended {
     results: Results,
 }
 
-/// A failure to read or write a run's folder. The messages name the file; the underlying error, if any, is the
-/// [`source`](std::error::Error::source).
+/// Why a run's folder cannot be read or written. The messages name the file; the underlying error,
+/// if any, is the [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum RunFolderError {
     /// An error of the operating system.
@@ -89,7 +90,7 @@ pub enum RunFolderError {
     /// Another process holds the folder's lock.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// A file of the run is one that it is trained on.
+    /// The run would overwrite a file that it is trained on.
     #[error(transparent)]
     Overwrites(#[from] Overwrites),
     /// The settings cannot be read.
@@ -108,11 +109,11 @@ pub const MODEL: &str = "model.safetensors";
 const HISTORY: &str = "history.csv";
 /// The results' file name in a run's folder.
 const RESULTS: &str = "results.toml";
-/// The files of a run that may not have ended.
+/// The files of every run, ended or not.
 const OF_EVERY_RUN: [&str; 4] = [checkpoint::FILE_NAME, MODEL, HISTORY, SETTINGS];
-/// The files that only the folder of a run that has ended contains.
+/// The additional files of a run that has ended.
 const OF_THE_END: [&str; 6] = [RESULTS, PREDICTED, SPLIT, CARD, ERRORS_PLOT, PREDICTED_PLOT];
-/// The files of a search for settings, [`crate::search`], which has its best run in the same folder.
+/// The files of a search for settings, [`crate::search`]. Its best run is in the same folder.
 const OF_SEARCH: [&str; 4] = [SEARCH_LOG, SEARCH_RUNS, SEARCH_PLOT, SEARCH_BEST];
 pub(crate) const SEARCH_LOG: &str = "search.jsonl";
 pub(crate) const SEARCH_RUNS: &str = "search.csv";
@@ -134,7 +135,7 @@ pub fn holds_run(folder: &Path) -> bool {
     folder.join(checkpoint::FILE_NAME).exists()
 }
 
-/// The files in a run's folder from which it and its model are read.
+/// The files that a run and its model are read from.
 pub fn files_read(folder: &Path) -> [PathBuf; 4] {
     [checkpoint::FILE_NAME, MODEL, SETTINGS, RESULTS].map(|name| folder.join(name))
 }
@@ -142,14 +143,14 @@ pub fn files_read(folder: &Path) -> [PathBuf; 4] {
 /// Checks that no file of a run in `folder` is one of `inputs`; `flag` names the folder.
 ///
 /// # Errors
-/// If one is, also by another name.
+/// If one is, even by another name.
 pub fn require_other_files(folder: &Path, flag: &str, inputs: &[&Path]) -> Result<(), Overwrites> {
     let files: Vec<PathBuf> =
         OF_EVERY_RUN.iter().chain(&OF_THE_END).chain(&OF_SEARCH).map(|name| folder.join(name)).collect();
     require_distinct(files.iter().map(|file| (flag, file.as_path())), inputs)
 }
 
-/// A run's folder, locked against other processes until this is dropped.
+/// A run's folder. It is locked against other processes until this value is dropped.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -216,19 +217,19 @@ impl RunFolder {
         checkpoint::save(folder, run, ended)
     }
 
-    /// Removes the files that [`RunFolder::save`] writes for a run that has not ended.
+    /// Removes the files that [`RunFolder::save`] writes for an unfinished run.
     ///
     /// # Errors
     /// If a file cannot be removed.
     pub fn remove(&self) -> Result<(), RunFolderError> {
-        // The checkpoint first: without it, the folder contains no run.
+        // Remove the checkpoint first: without it, the folder contains no run.
         for name in OF_EVERY_RUN {
             remove_if_there(&self.path.join(name))?;
         }
         Ok(())
     }
 
-    /// Removes all files of a run that can be removed.
+    /// Removes all files of a run. Ignores files that cannot be removed.
     fn clear(&self) {
         for name in OF_EVERY_RUN.iter().chain(&OF_THE_END) {
             let _ = std::fs::remove_file(self.path.join(name));
@@ -243,7 +244,8 @@ fn remove_if_there(path: &Path) -> Result<(), RunFolderError> {
     }
 }
 
-/// Locks `folder` and writes a run to it, as [`RunFolder::save`]. If that fails, a folder without a run before is left as it was.
+/// Locks `folder` and writes a run to it, like [`RunFolder::save`]. If that fails and the folder
+/// had no run before, the files are removed again.
 ///
 /// # Errors
 /// If another process holds the lock, a file cannot be written, or one is the table that the run was trained on.
@@ -254,7 +256,8 @@ pub fn save(folder: &Path, run: &SavedRun) -> Result<(), RunFolderError> {
     let (is_new, had_run) = (!folder.exists(), holds_run(folder));
     let locked = RunFolder::lock(folder)?;
     locked.save(run).inspect_err(|_| {
-        // On a full disk: what was written is of no use without the checkpoint. The error that is reported is the first.
+        // For example on a full disk: the written files are useless without the checkpoint. The
+        // first error is the one reported.
         if !had_run {
             locked.clear();
         }
@@ -280,7 +283,7 @@ pub fn read(folder: &Path) -> Result<Loaded<SavedRun>, RunFolderError> {
         require_sealed(&results)?;
         return checkpoint::saved_run(&file, checkpoint::settings(&file)?, checkpoint::ended(&file)?);
     }
-    // Checkpoint format 1 has settings and results in separate files only.
+    // Checkpoint format 1 keeps settings and results only in separate files.
     let ended = match std::fs::read_to_string(&results) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         text => {
@@ -303,7 +306,7 @@ pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<SavedRun>, RunFolderE
 /// Reads a run and discards the warning that [`read`] returns.
 ///
 /// # Errors
-/// Those of [`read`].
+/// See [`read`].
 pub fn open(folder: &Path) -> Result<SavedRun, RunFolderError> {
     Ok(read(folder)?.content)
 }

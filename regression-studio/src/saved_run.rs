@@ -1,4 +1,4 @@
-//! A training run as it is saved: its settings, its results so far, and the state to resume from.
+//! A training run in its saved form: settings, results so far, and the state to resume from.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::sigmoid::Neuron;
 use crate::trained::Trained;
 use crate::{Model, Settings};
 
-/// A training run, ended or not, as it is saved.
+/// A training run in its saved form, ended or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SavedRun {
     /// The settings.
@@ -26,7 +26,7 @@ pub struct SavedRun {
     pub predicted: Predicted,
     /// The ending and the results; `None` before the run has ended.
     pub ended: Option<(Ending, Results)>,
-    /// The table's rows; `None` before the run has ended, and if it was saved by an earlier version.
+    /// The table's rows; `None` before the run has ended, or if an earlier version saved it.
     pub rows: Option<Arc<TableRows>>,
     /// The state to resume from.
     pub checkpoint: Checkpoint,
@@ -35,7 +35,7 @@ pub struct SavedRun {
 /// The state of a training run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// What the training goes on from.
+    /// The weights and the optimizer's state.
     pub state: TrainingState,
     /// Epochs and steps done.
     pub progress: RunProgress,
@@ -46,9 +46,9 @@ pub struct Checkpoint {
 /// The weights and the optimizer's state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrainingState {
-    /// Of the paper's network: the folded network W', b' and the optimizer's state; see [`crate::sigmoid`].
+    /// For an MLP: the folded network W', b' and the optimizer's state; see [`crate::sigmoid`].
     Layers(Parameters),
-    /// Of the network made for tables.
+    /// For a tabular network.
     Table(State),
 }
 
@@ -58,18 +58,18 @@ pub enum TrainingState {
 pub struct RunProgress {
     /// Number of complete epochs.
     pub epoch: usize,
-    /// Steps done of the next epoch.
+    /// Steps completed in the next epoch.
     pub step: usize,
-    /// The summed loss of those steps.
+    /// The summed loss of these steps.
     pub loss: f64,
-    /// Training time of those steps, in seconds.
+    /// Training time of these steps, in seconds.
     pub seconds: f64,
-    /// The epoch with the smallest validation error, counted from 1; 0 before the first.
+    /// The epoch with the smallest validation error, counted from 1; 0 before the first epoch.
     pub best_epoch: usize,
 }
 
 impl RunProgress {
-    /// The steps of the next epoch.
+    /// The completed steps of the next epoch.
     pub(crate) fn part_of_epoch(&self) -> PartOfEpoch {
         PartOfEpoch { step: self.step, loss: self.loss, seconds: self.seconds }
     }

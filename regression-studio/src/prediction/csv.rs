@@ -145,8 +145,8 @@ fn write_number(out: &mut impl Write, value: Option<f64>) -> io::Result<()> {
     value.map_or(Ok(()), |value| out.write_all(decimal(value).as_bytes()))
 }
 
-/// A text as a CSV cell. It is quoted if it contains a separator or a quote, or has blanks around
-/// it.
+/// A text as a CSV cell. It is quoted if it contains a comma, a quote or a line break, or has blanks
+/// around it.
 fn csv_cell(text: &str) -> Cow<'_, str> {
     let is_quoted = text.contains([',', '"', '\n', '\r']) || text.trim() != text;
     match is_quoted {

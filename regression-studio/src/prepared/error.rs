@@ -1,9 +1,9 @@
-//! Errors of preparing a table, and of encoding another one.
+//! Errors when preparing a table or encoding another one.
 
-/// A table or settings that cannot be prepared.
+/// Why a table cannot be prepared with these settings.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PrepareError {
-    /// The settings are invalid, by themselves or for this table.
+    /// The settings are invalid, on their own or for this table.
     #[error("{0}")]
     Problem(String),
     /// A cell is missing or not numeric, and `bad_rows` is `error`.
@@ -32,13 +32,13 @@ pub enum PrepareError {
         /// Remedy, beginning with a colon, or empty.
         hint: String,
     },
-    /// The rows that belong together leave a part without any.
+    /// The rows that belong together leave a part empty.
     #[error("{table}: the groups are too few or too large to part them: choose another column of groups, or none")]
     TooFewGroups {
         /// The table's source.
         table: String,
     },
-    /// A fold of a cross-validation leaves a part without rows.
+    /// A fold of a cross-validation leaves a part empty.
     #[error("{table}: too few rows or groups, which leave a part of a fold empty: choose fewer folds")]
     EmptyFold {
         /// The table's source.
@@ -70,10 +70,11 @@ pub enum PrepareError {
     },
 }
 
-/// A table that lacks the columns of a model.
+/// Why a model cannot predict a table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PredictError {
-    /// A feature column is absent or of the wrong kind, or the numbers of a column have another currency or unit.
+    /// A feature column is absent or of the wrong kind, or a column's numbers have another currency
+    /// or unit.
     #[error("{table}: {reason}")]
     Column {
         /// The table's source.

@@ -1,4 +1,4 @@
-//! The fit of a [`Transform`] to the training part of a table.
+//! Fits a [`Transform`] to the training part of a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +11,22 @@ use crate::Table;
 use crate::settings::{BadRows, DataSettings};
 use crate::table::{Categories, Column, Encoding, Role, date, decimal};
 
-/// Ratio of the largest to the median absolute value from which on a logarithm is suggested.
+/// Minimum ratio of the largest to the median absolute value before a logarithm is suggested.
 const HEAVY_TAIL: f64 = 1000.0;
 
-/// The columns whose logarithm a network learns more easily.
+/// Columns that a network learns more easily from their logarithms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Logarithms {
     /// The target spans several powers of ten.
     pub target: bool,
-    /// At least one numeric feature does.
+    /// At least one numeric feature spans several powers of ten.
     pub features: bool,
 }
 
 /// Maximum number of rows that [`suggested_logarithms`] inspects.
 const MAX_INSPECTED: usize = 10_000;
 
-/// The logarithms that suit a table's target and features, by up to 10,000 of its rows.
+/// Suggests logarithms for a table's target and features, based on up to 10,000 of its rows.
 pub fn suggested_logarithms(table: &Table, data: &DataSettings) -> Logarithms {
     let suits = |name: &String| {
         let Some(numbers) = table.column(name).and_then(Column::numbers) else { return false };
@@ -42,7 +42,7 @@ struct Fit<'a> {
     table: &'a Table,
     data: &'a DataSettings,
     train: &'a [u32],
-    /// The rows of validation and test part.
+    /// The rows of the validation and test part.
     others: [&'a [u32]; 2],
 }
 
@@ -56,8 +56,8 @@ struct Feature {
     constant: Option<Constant>,
 }
 
-/// Fits the transform to the training rows; `others` are those of validation and test part. Columns that are constant in
-/// the training part are removed, with a note.
+/// Fits the transform to the training rows; `others` are the validation and test rows. Columns that
+/// are constant in the training part are removed, with a note.
 pub(super) fn fit(
     table: &Table,
     data: &DataSettings,
@@ -112,7 +112,7 @@ impl Fit<'_> {
         }
     }
 
-    /// One input, with missing values filled in as the settings say.
+    /// One input. Missing values are filled in as the settings specify.
     fn numeric(&self, column: &Column) -> Result<Feature, PrepareError> {
         let (name, is_date, mut feature) = (column.name(), column.is_date(), Feature::default());
         let shown = |value: f64| if is_date { date(value) } else { decimal(value) };
@@ -153,7 +153,7 @@ impl Fit<'_> {
         Ok(feature)
     }
 
-    /// One input per category that some of the training rows have, and some have not.
+    /// One input for each category that occurs in some training rows, but not in all.
     fn categorical(&self, name: &str, categories: &Categories) -> Result<Feature, PrepareError> {
         let mut feature = Feature::default();
         for (index, text) in (0..).zip(categories.names.iter()) {
@@ -191,8 +191,8 @@ impl Fit<'_> {
         Ok((scale, range, note))
     }
 
-    /// The declared roles of the features, and the orders of day and month that their dates show, which another table's may
-    /// not.
+    /// The declared roles of the features, and the order of day and month that their dates show.
+    /// Another table's dates may not show it.
     fn roles(&self) -> BTreeMap<String, Role> {
         let features = &self.data.features;
         let declared = self.data.columns.iter().filter(|(name, _)| features.contains(name));
@@ -200,7 +200,7 @@ impl Fit<'_> {
         declared.map(|(name, &role)| (name.clone(), role)).chain(features.iter().filter_map(shown)).collect()
     }
 
-    /// The range of a column over all rows that are used; `train` are its values in the training part.
+    /// The range of a column over all used rows; `train` are its values in the training part.
     fn range(&self, column: &Column, train: &[f64]) -> [f64; 2] {
         let others = self.others.iter().flat_map(|rows| numbers(column, rows));
         range(others.chain(train.iter().copied()))
@@ -213,7 +213,7 @@ impl Fit<'_> {
     }
 }
 
-/// Notes on the rows of other parts whose category the training part lacks.
+/// Notes on rows of the other parts with a category that the training part lacks.
 pub(super) fn unseen_categories(
     table: &Table,
     data: &DataSettings,
@@ -242,7 +242,7 @@ pub(super) fn unseen_categories(
     notes
 }
 
-/// The smallest and the largest of the values.
+/// The minimum and maximum of the values.
 fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
     values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
@@ -251,7 +251,8 @@ fn numbers(column: &Column, rows: &[u32]) -> Vec<f64> {
     rows.iter().map(|&row| column.number(row as usize).unwrap_or(f64::NAN)).collect()
 }
 
-/// The value in place of a column's missing values, by those that are there; `None` if `bad_rows` fills in none.
+/// The fill value for a column, computed from its present values; `None` if `bad_rows` does not
+/// fill in values.
 fn replacement(values: &[f64], bad_rows: BadRows) -> Option<f64> {
     let mut present: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     let (count, middle) = (present.len(), present.len() / 2);

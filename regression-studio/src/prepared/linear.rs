@@ -10,14 +10,14 @@ use table_network::solve_semidefinite;
 pub struct Baselines {
     /// The standardized mean: 0 up to rounding.
     pub mean: f64,
-    /// Linear least squares: one coefficient per input, then the intercept; all standardized.
+    /// Linear least squares: one coefficient per input, then the intercept. All are standardized.
     pub linear: Vec<f64>,
 }
 
 /// Rows per block of the matrix product.
 const BLOCK: usize = 1024;
-/// Maximum number of partial sums, which are computed in parallel and added in a fixed order: the bits do not depend on the
-/// threads. Each has a whole block of rows.
+/// Maximum number of partial sums. They are computed in parallel and added in a fixed order, so the
+/// bits do not depend on the number of threads. Each covers at least one whole block of rows.
 const MAX_PARTS: usize = 16;
 
 impl Baselines {
@@ -42,7 +42,7 @@ impl Baselines {
     }
 }
 
-/// AᵀA for the matrix A whose columns are the inputs, ones, and the targets.
+/// AᵀA, where the columns of A are the inputs, ones, and the targets.
 fn products(inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Array2<f64> {
     let (rows, columns) = (inputs.nrows(), inputs.ncols());
     let parts = (rows / BLOCK).clamp(1, MAX_PARTS);

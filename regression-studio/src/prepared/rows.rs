@@ -5,10 +5,10 @@ use crate::Table;
 use crate::settings::{BadRows, DataSettings, MIN_ROWS};
 use crate::table::{Categories, Column};
 
-/// Incomplete rows by their reason.
+/// Numbers of incomplete rows, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Incomplete {
-    /// Rows of which a value is missing, and none is unreadable.
+    /// Rows with a missing value and no unreadable one.
     pub(crate) missing: usize,
     /// Rows with a cell that is neither missing nor a number.
     pub(crate) unreadable: usize,
@@ -28,12 +28,12 @@ impl Incomplete {
         Self { missing: incomplete().count() - unreadable, unreadable }
     }
 
-    /// All of them.
+    /// The total.
     pub(crate) fn rows(self) -> usize {
         self.missing + self.unreadable
     }
 
-    /// The reasons, as "2 lack a value, 1 has a value that cannot be read".
+    /// The reasons, as in "2 lack a value, 1 has a value that cannot be read".
     pub(crate) fn in_words(self) -> String {
         let verb = |count: usize, one: &'static str, more: &'static str| if count == 1 { one } else { more };
         let missing = format!("{} {} a value", self.missing, verb(self.missing, "lacks", "lack"));
@@ -47,7 +47,7 @@ impl Incomplete {
     }
 }
 
-/// The complete rows among those used, ascending, and the incomplete ones.
+/// The complete rows among the used ones, ascending, and the number of incomplete rows.
 pub(super) fn complete(table: &Table, data: &DataSettings) -> Result<(Vec<u32>, Incomplete), PrepareError> {
     let used = data.samples.unwrap_or(usize::MAX).min(table.rows());
     let mut is_complete = vec![true; used];
@@ -72,7 +72,7 @@ pub(super) fn complete(table: &Table, data: &DataSettings) -> Result<(Vec<u32>, 
     Ok((complete, Incomplete::of(columns(table, data), &is_complete)))
 }
 
-/// The columns whose value a row must have.
+/// The columns in which a row must have a value.
 fn columns<'a>(table: &'a Table, data: &'a DataSettings) -> impl Iterator<Item = &'a Column> {
     let features = if data.bad_rows.fills() { &[][..] } else { &data.features };
     features.iter().chain([&data.target]).filter_map(|name| table.column(name))

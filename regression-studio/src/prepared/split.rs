@@ -1,4 +1,4 @@
-//! The split of the rows into training, validation and test part.
+//! Splits the rows into training, validation and test part.
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -6,7 +6,8 @@ use rand::seq::SliceRandom;
 
 use crate::settings::{Fold, SplitOrder, SplitSettings};
 
-/// Training, validation and test rows, each ascending. Depends on the rows and the settings alone.
+/// The training, validation and test rows, each ascending. They depend only on the rows and the
+/// settings.
 pub fn split(mut rows: Vec<u32>, settings: &SplitSettings) -> [Vec<u32>; 3] {
     if settings.order == SplitOrder::Shuffled {
         rows.shuffle(&mut ChaCha8Rng::seed_from_u64(settings.seed));
@@ -20,8 +21,9 @@ pub fn split(mut rows: Vec<u32>, settings: &SplitSettings) -> [Vec<u32>; 3] {
     [rows, validation, test]
 }
 
-/// As [`split`], for rows that belong together: each unit is in one part. The parts are as large as `part_sizes` says,
-/// but for the size of a unit; a unit that is larger than twice what a part still needs is trained on.
+/// Like [`split`], for rows that belong together: each unit stays in one part. The sizes of the
+/// parts match `part_sizes` up to the size of a unit. A unit goes to the training part if it is
+/// larger than twice what another part still needs.
 pub(super) fn split_units(mut units: Vec<Vec<u32>>, settings: &SplitSettings) -> [Vec<u32>; 3] {
     if settings.order == SplitOrder::Shuffled {
         units.shuffle(&mut ChaCha8Rng::seed_from_u64(settings.seed));
@@ -40,10 +42,11 @@ pub(super) fn split_units(mut units: Vec<Vec<u32>>, settings: &SplitSettings) ->
     parts
 }
 
-/// As [`split_units`], for one fold of a cross-validation. Shuffled, the units are
-/// distributed to folds of about the same number of rows: one is the test part, and the others are divided into
-/// training and validation part by their ratio. In the order of time, the units are divided into one block more than
-/// there are folds: a block is tested by what comes before it.
+/// Like [`split_units`], for one fold of a cross-validation. If shuffled, the units are distributed
+/// to folds of about the same number of rows. One fold is the test part. The others are divided
+/// into training and validation part by their ratio. In time order, the units are divided into one
+/// block more than there are folds. Each block after the first is tested by a network trained on
+/// the blocks before it.
 pub(super) fn split_by_fold(mut units: Vec<Vec<u32>>, settings: &SplitSettings, fold: Fold) -> [Vec<u32>; 3] {
     let (mut test, mut rest) = (Vec::new(), Vec::new());
     match settings.order {
@@ -73,7 +76,7 @@ pub(super) fn split_by_fold(mut units: Vec<Vec<u32>>, settings: &SplitSettings, 
     let share = settings.validation / (settings.train + settings.validation);
     let wanted = ((rows as f64 * share).round() as usize).max(1);
     let mut validation = Vec::new();
-    // At least one unit is trained on.
+    // At least one unit remains for training.
     while validation.len() < wanted && rest.len() > 1 {
         validation.extend(rest.pop().unwrap_or_default());
     }
@@ -82,8 +85,8 @@ pub(super) fn split_by_fold(mut units: Vec<Vec<u32>>, settings: &SplitSettings, 
     parts
 }
 
-/// Sizes of the training, validation and test part of `count` rows: by the ratio, but at least 2, 1 and 1 if
-/// `count` ≥ 4.
+/// Sizes of the training, validation and test part of `count` rows, by the ratio in `settings`. If
+/// `count` ≥ 4, they are at least 2, 1 and 1.
 pub fn part_sizes(count: usize, settings: &SplitSettings) -> [usize; 3] {
     let SplitSettings { train, validation, test, .. } = *settings;
     let sum = train + validation + test;

@@ -19,45 +19,47 @@ use crate::table::{Column, Encoding, Kind, Role, csv, shortened};
 pub struct Transform {
     /// The network's inputs, in order.
     pub inputs: Vec<Input>,
-    /// The roles of feature columns that were declared, and the order of day and month that their dates showed; other tables
-    /// are read by them as well.
+    /// The declared roles of feature columns, and the order of day and month that their dates
+    /// showed. Other tables are read with the same roles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roles: BTreeMap<String, Role>,
-    /// The currency or unit of the numbers of each feature and of the target, if they have one; models of earlier versions
-    /// lack it.
+    /// The currency or unit of each feature and of the target, if it has one. Absent in models of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<BTreeMap<String, String>>,
-    /// The sheet of the training's table, if that was one of several in a workbook.
+    /// The sheet of the training table, if its workbook had several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sheet: Option<String>,
-    /// The encoding of the training's table, unless that was UTF-8.
+    /// The encoding of the training table, unless it was UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
-    /// The first of the hundred years that years of two digits are in, if it was declared.
+    /// The first of the hundred years that two-digit years belong to, if declared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_year: Option<i64>,
-    /// Cells that mean a missing value, by feature column; other tables are read by them as well.
+    /// Cells that mean a missing value, by feature column. Other tables are read with the same
+    /// cells.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub missing: BTreeMap<String, Vec<String>>,
-    /// How values in place of missing ones were chosen, if some are; models of earlier versions lack it.
+    /// How fill values for missing values were chosen, if there are any. Absent in models of
+    /// earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filled_by: Option<BadRows>,
-    /// Feature columns that were constant in the training part: the network does not see them.
+    /// Feature columns that were constant in the training part. The network does not see them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constants: Vec<Constant>,
-    /// The columns that were declared to identify rows or groups: predictions are written beside them.
+    /// The columns declared to identify rows or groups. Predictions are written next to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identifiers: Vec<String>,
     /// The target's name.
     pub target: String,
     /// The target's standardization.
     pub target_scale: Scale,
-    /// The smallest and the largest target of all rows that were used; models of earlier versions lack it.
+    /// The minimum and maximum target over all used rows. Absent in models of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_range: Option<[f64; 2]>,
 }
 
-/// A feature column that was removed, since it is constant in the training part.
+/// A feature column that was removed because it is constant in the training part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Constant {
@@ -65,7 +67,7 @@ pub enum Constant {
     Number {
         /// The column's name.
         column: String,
-        /// The smallest and the largest value of all rows that were used.
+        /// The minimum and maximum value over all used rows.
         range: [f64; 2],
         /// Whether its numbers are dates.
         is_date: bool,
@@ -74,7 +76,7 @@ pub enum Constant {
     Text {
         /// The column's name.
         column: String,
-        /// The texts of all rows that were used.
+        /// The texts of all used rows.
         texts: Vec<String>,
     },
 }
@@ -89,13 +91,13 @@ pub enum Input {
         column: String,
         /// Its standardization.
         scale: Scale,
-        /// The value in place of a missing one; `None` if rows that lack it are incomplete.
+        /// The fill value for missing values; `None` if rows with a missing value are incomplete.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fill: Option<f64>,
-        /// The smallest and the largest value of all rows that were used; models of earlier versions lack it.
+        /// The minimum and maximum value over all used rows. Absent in models of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         range: Option<[f64; 2]>,
-        /// Whether its numbers are dates; models of earlier versions lack it.
+        /// Whether its numbers are dates. Absent in models of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         is_date: Option<bool>,
     },
@@ -107,7 +109,7 @@ pub enum Input {
         text: String,
         /// The standardization of 1 and 0.
         scale: Scale,
-        /// Whether a row may lack the text, and then has no category.
+        /// Whether the text may be missing in a row; the row then has no category.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_be_missing: bool,
     },
@@ -126,7 +128,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The scale that gives `values` zero mean and unit variance; `None` if they are constant.
+    /// The scale with which `values` have zero mean and unit variance; `None` if they are constant.
     ///
     /// # Errors
     /// If the variance overflows or underflows in double precision.
@@ -141,7 +143,7 @@ impl Scale {
             return Ok(None);
         }
         let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / count;
-        // A smaller variance is subnormal: the squared differences have underflowed.
+        // A smaller variance is subnormal, because the squared differences have underflowed.
         let is_usable = variance.is_finite() && variance >= f64::MIN_POSITIVE;
         if is_usable { Ok(Some(Self { log, mean, deviation: variance.sqrt() })) } else { Err(NotFinite) }
     }
@@ -162,12 +164,12 @@ impl Scale {
         self.of_learned(self.learned(value))
     }
 
-    /// The value t of a standardized one: x or its signed logarithm.
+    /// The t of a standardized value: x or its signed logarithm.
     pub fn learned(&self, value: f64) -> f64 {
         value * self.deviation + self.mean
     }
 
-    /// The x of a value t, the inverse of the signed logarithm if that is learned.
+    /// The x of a value t: the inverse of the signed logarithm, if the logarithm is learned.
     pub fn of_learned(&self, value: f64) -> f64 {
         if self.log { value.signum() * libm::expm1(value.abs()) } else { value }
     }
@@ -186,7 +188,7 @@ impl Transform {
     /// Checks that all scales are valid.
     ///
     /// # Errors
-    /// The first invalid scale, with the name of its column.
+    /// The first invalid scale, with its column's name.
     pub fn validate(&self) -> Result<(), InvalidValue> {
         let inputs = self.inputs.iter().map(|input| match input {
             Input::Number { scale, .. } | Input::Text { scale, .. } => (input.label(), scale),
@@ -212,7 +214,7 @@ impl Transform {
     /// Whether each row of a table has a value for each input.
     ///
     /// # Errors
-    /// If the table lacks a feature column, or a numeric feature is a text column there.
+    /// If the table lacks a feature column, or has a text column for a numeric feature.
     pub fn complete_rows(&self, table: &Table) -> Result<Vec<bool>, PredictError> {
         let mut is_complete = vec![true; table.rows()];
         for input in &self.inputs {
@@ -236,7 +238,8 @@ impl Transform {
         Ok(is_complete)
     }
 
-    /// How other tables are read: a column whose categories the network knows is one of texts, also if all are numbers.
+    /// How other tables are read. A column with known categories is read as text, even if all of
+    /// its values are numbers.
     pub fn declared(&self) -> csv::Declared {
         let texts = self.inputs.iter().filter(|input| matches!(input, Input::Text { .. }));
         let constants = self.constants.iter().filter_map(|constant| match constant {
@@ -257,10 +260,10 @@ impl Transform {
         }
     }
 
-    /// Checks that the numbers of a table have the currencies and units that they had in training.
+    /// Checks that a table's numbers have the same currencies and units as in training.
     ///
     /// # Errors
-    /// The first column with another unit, or with none in place of one.
+    /// The first column with another unit, or without the unit it had in training.
     pub fn check_units(&self, table: &Table) -> Result<(), PredictError> {
         let Some(units) = &self.units else { return Ok(()) };
         let mut names: Vec<&str> = self.features().into_iter().map(|(name, _)| name).collect();
@@ -283,7 +286,8 @@ impl Transform {
         Ok(())
     }
 
-    /// Encodes rows as inputs, rows × inputs; they lack only what may be missing.
+    /// Encodes rows as inputs, rows × inputs. The rows must have all values that may not be
+    /// missing.
     pub fn encode(&self, table: &Table, rows: &[u32]) -> Array2<f32> {
         let mut inputs = Array2::zeros((rows.len(), self.inputs.len()));
         for (index, input) in self.inputs.iter().enumerate() {
@@ -303,7 +307,7 @@ impl Transform {
                     let [no, yes] = [0.0, 1.0].map(|value| scale.standardised(value));
                     write(&|row| if Some(categories.indices[row]) == index { yes } else { no });
                 }
-                // A text column in training that is numeric in this table.
+                // A text column in training, but a numeric column in this table.
                 (Input::Text { text, scale, .. }, ..) => {
                     let [no, yes] = [0.0, 1.0].map(|value| scale.standardised(value));
                     write(&|row| if column.text(row) == text.as_str() { yes } else { no });
@@ -329,8 +333,8 @@ impl Transform {
         ranges.into_iter().map(|range| (self.inputs[range.start].column(), range)).collect()
     }
 
-    /// Converts the end of an interval to the target's unit: not below 0 if the target never was in training, and not above
-    /// 0 if it never was.
+    /// Converts the end of an interval to the target's unit. It is clamped to ≥ 0 if the target was
+    /// never negative in training, and to ≤ 0 if it was never positive.
     pub(crate) fn end(&self, output: f64) -> f64 {
         let end = self.target_scale.original(output);
         match self.target_range {
@@ -346,7 +350,7 @@ impl Transform {
     }
 }
 
-/// The reason for which a column does not fit an input of numbers, or of dates.
+/// Why a column does not fit an input of numbers or dates.
 fn other_kind(table: &Table, column: &Column, is_date: Option<bool>) -> Option<String> {
     let name = column.name();
     let (found, trained, hint) = match (column.kind(), is_date) {
@@ -376,7 +380,7 @@ impl Input {
         }
     }
 
-    /// Whether a row without a value in the column is complete.
+    /// Whether a row is complete without a value in this column.
     pub fn may_be_missing(&self) -> bool {
         match self {
             Self::Number { fill, .. } => fill.is_some(),
@@ -384,9 +388,10 @@ impl Input {
         }
     }
 
-    /// How far a number is outside the range of training, as a multiple of the range's width; of logarithms, if the
-    /// input is one. 0 inside, for a category, and where the range is not known. By a rule of thumb, an interval is
-    /// multiplied by 1 plus the largest excess of the row's features.
+    /// How far a number lies outside the range of training, as a multiple of the range's width.
+    /// Uses logarithms if the input is one. 0 inside the range, for a category, and if the range is
+    /// unknown. As a rule of thumb, an interval is multiplied by 1 plus the largest excess among
+    /// the row's features.
     pub fn excess(&self, value: f64) -> f64 {
         let Self::Number { range: Some(range), scale, .. } = self else { return 0.0 };
         let [low, high, value] = [range[0], range[1], value].map(|value| scale.in_deviations(value));
@@ -394,7 +399,7 @@ impl Input {
         if excess > 0.0 { excess } else { 0.0 }
     }
 
-    /// The standardized 1 or 0 of a category's input.
+    /// The standardized 1 or 0 for a category's input.
     pub(crate) fn one_hot(&self, is_chosen: bool) -> f32 {
         self.scale().standardised(f64::from(u8::from(is_chosen)))
     }
@@ -414,7 +419,7 @@ impl Input {
         }
     }
 
-    /// The input's name in the drawing: the column, or "column = text".
+    /// The input's name in the drawing: the column's name, or "column = text".
     pub fn label(&self) -> String {
         match self {
             Self::Number { column, .. } => column.clone(),

@@ -1,4 +1,5 @@
-//! Rows that belong in the same part of the split: those of a group, and exact duplicates. And the order of time.
+//! Rows that belong in the same part of the split, namely the rows of a group and exact duplicates.
+//! Also orders rows by time.
 
 use std::hash::BuildHasher;
 
@@ -9,21 +10,22 @@ use crate::Table;
 use crate::settings::{DataSettings, Duplicates, Settings, SplitOrder};
 use crate::table::{Column, Role};
 
-/// Fewest units among which rows are divided; with fewer, duplicates are taken for rows that agree by chance.
+/// Minimum number of units that rows are divided into. With fewer, duplicates are assumed to agree
+/// by chance.
 const FEWEST: usize = 20;
 
 /// The rows of a table before the split.
 pub(super) struct Units {
     /// The rows in the order of the split.
     pub(super) rows: Vec<u32>,
-    /// The same rows by unit, in the order of their first rows; `None` if each is one of its own.
+    /// The same rows by unit, in the order of their first rows; `None` if each row is its own unit.
     pub(super) units: Option<Vec<Vec<u32>>>,
     /// One line each.
     pub(super) notes: Vec<String>,
 }
 
 impl Units {
-    /// Orders the rows, and finds which belong together.
+    /// Orders the rows and finds the ones that belong together.
     pub(super) fn of(table: &Table, settings: &Settings, mut rows: Vec<u32>) -> Self {
         let (data, mut notes) = (&settings.data, Vec::new());
         if settings.split.order == SplitOrder::Time
@@ -60,14 +62,16 @@ impl Units {
     }
 }
 
-/// The column of dates by which the rows are ordered: a feature, or else the first of the table.
+/// The date column that orders the rows: the first feature with dates, or else the table's first
+/// date column.
 pub(crate) fn time_column<'a>(table: &'a Table, data: &DataSettings) -> Option<&'a Column> {
     let features = data.features.iter().filter_map(|name| table.column(name));
     let is_used = |column: &&Column| data.role(column.name()) != Some(Role::Ignore);
     features.chain(table.columns().iter().filter(is_used)).find(|column| column.is_date())
 }
 
-/// Sorts the rows by their dates, those without one first. Returns a note unless they were in order.
+/// Sorts the rows by date, rows without a date first. Returns a note unless they were already
+/// sorted.
 fn put_in_order(column: &Column, rows: &mut [u32]) -> Option<String> {
     let date = |row: &u32| column.number(*row as usize).unwrap_or(f64::NEG_INFINITY);
     if rows.is_sorted_by_key(date) {
@@ -79,10 +83,10 @@ fn put_in_order(column: &Column, rows: &mut [u32]) -> Option<String> {
     Some(format!("the rows are ordered by {}, {order}: the newest are the test part", column.name()))
 }
 
-/// As [`together`] by a column of groups, where each row without a group is one of its own.
+/// Like [`together`] for a column of groups, except that each row without a group is its own unit.
 fn groups(rows: &[u32], column: &Column) -> (Vec<u32>, usize) {
     let (mut unit_of, known) = together(rows, &[column]);
-    // The unit of the first row without a group stays.
+    // The first row without a group keeps its unit.
     let (mut count, mut has_first) = (known, false);
     for (unit, _) in unit_of.iter_mut().zip(rows).filter(|(_, row)| column.text(**row as usize).is_empty()) {
         if std::mem::replace(&mut has_first, true) {
@@ -93,7 +97,7 @@ fn groups(rows: &[u32], column: &Column) -> (Vec<u32>, usize) {
     (unit_of, count)
 }
 
-/// The first of the rows with each combination of values in the columns, in their order.
+/// The first row with each combination of values in the columns, in the rows' order.
 pub(crate) fn distinct_rows(rows: &[u32], columns: &[&Column]) -> Vec<u32> {
     let (unit_of, _) = together(rows, columns);
     let mut next = 0;
@@ -105,8 +109,8 @@ pub(crate) fn distinct_rows(rows: &[u32], columns: &[&Column]) -> Vec<u32> {
     rows.iter().zip(unit_of).filter(|row| is_first(row)).map(|(&row, _)| row).collect()
 }
 
-/// The unit of each row, and the number of units: rows with the same values in all of the columns are one. Units are
-/// numbered in the order of their first rows.
+/// The unit of each row, and the number of units. Rows with equal values in all of the columns form
+/// a unit. Units are numbered in the order of their first rows.
 fn together(rows: &[u32], columns: &[&Column]) -> (Vec<u32>, usize) {
     let hasher = DefaultHashBuilder::default();
     let mut hashes = vec![0_u64; rows.len()];
@@ -115,7 +119,7 @@ fn together(rows: &[u32], columns: &[&Column]) -> (Vec<u32>, usize) {
         hashes.iter_mut().zip(rows).for_each(|(hash, &row)| *hash = hasher.hash_one((*hash, value(row))));
     }
     let is_equal = |a: u32, b: u32| columns.iter().all(|column| value(column, a) == value(column, b));
-    // The hash, the first row and the number of each unit.
+    // Hash, first row and number of each unit.
     let mut units: HashTable<(u64, u32, u32)> = HashTable::new();
     let unit = |(&row, &hash): (&u32, &u64)| {
         if let Some(&(.., unit)) = units.find(hash, |&(of, first, _)| of == hash && is_equal(first, row)) {
@@ -136,10 +140,10 @@ fn by_unit(rows: &[u32], unit_of: &[u32], count: usize) -> Vec<Vec<u32>> {
     units
 }
 
-/// A cell as a number that two cells share if and only if they are equal.
+/// A cell as an integer. Two cells of a column have the same integer if and only if they are equal.
 fn value(column: &Column, row: u32) -> u64 {
     match (column.numbers(), column.categories()) {
-        // Adding 0 makes −0 positive; all missing values are one NaN.
+        // Adding 0 turns −0 into 0; all missing values are the same NaN.
         (Some(numbers), _) => (numbers[row as usize] + 0.0).to_bits(),
         (None, Some(categories)) => u64::from(categories.indices[row as usize]),
         (None, None) => 0,

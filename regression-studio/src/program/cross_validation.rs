@@ -1,4 +1,4 @@
-//! `regression-studio train --folds` and `--seeds`: repeated runs, which are not saved.
+//! `regression-studio train --folds` and `--seeds`: repeated runs that are not saved.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use regression_studio::results::{Metrics, Results};
 use super::arguments::TrainArguments;
 use super::{number, r_squared};
 
-/// Trains all runs, and prints mean and standard deviation over their test parts.
+/// Trains all runs, and prints the mean and standard deviation of their test metrics.
 pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, repeats: Repeats) -> Result<ExitCode> {
     let table = Arc::new(settings.data.table()?);
     settings.fill_in_by_rows(&table);

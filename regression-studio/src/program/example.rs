@@ -47,10 +47,10 @@ regularization = [0.000001, 0.01]
 seed = 0
 ";
 
-/// The keys of `[training]` that follow from the number of rows.
+/// The keys of `[training]` with defaults that depend on the number of rows.
 const BY_ROWS: [&str; 3] = ["batch_size", "epochs", "patience"];
 
-/// The default settings, each line preceded by its explanation.
+/// The default settings. An explanation precedes each line.
 pub(crate) fn text() -> String {
     let (mut text, mut section) = (HEAD.to_owned(), String::new());
     for line in Settings::default().to_toml().lines() {

@@ -1,4 +1,4 @@
-//! `regression-studio predict --explain`: what each feature contributes to the prediction of a row.
+//! `regression-studio predict --explain`: what each feature contributes to a row's prediction.
 
 use std::fmt::Write;
 
@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use regression_studio::contributions::{Contribution, Contributions};
 use regression_studio::{Model, Predictions, Table};
 
-/// A table of the columns, the largest contribution first, whose contributions add up to the prediction. `row` is
-/// counted from 1.
+/// A table of the columns and their contributions, largest first. With the mean, the contributions
+/// add up to the prediction. `row` is counted from 1.
 pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row: usize) -> Result<String> {
     let Some(index) = row.checked_sub(1).filter(|index| *index < table.rows()) else {
         bail!("{}: row {row} is out of range: give --explain a row from 1 to {}", table.source(), table.rows());
@@ -52,13 +52,13 @@ pub(super) fn text(model: &Model, table: &Table, predictions: &Predictions, row:
     Ok(text)
 }
 
-/// The names and values of the columns beside their contributions, all numbers with the same number of decimals; those
-/// of a logarithm also as factors.
+/// Lays out the names and values of the columns next to their contributions. All numbers have the
+/// same number of decimals; contributions to a logarithm are also shown as factors.
 fn laid_out(rows: &[(&str, String)], contributions: &Contributions, is_logarithmic: bool) -> String {
     let Contributions { mean, predicted, of_features, .. } = contributions;
     let sizes = of_features.iter().map(|of| of.value.abs()).chain([mean.abs(), predicted.abs()]);
     let decimals = (4 - sizes.fold(0.0, f64::max).max(1e-9).log10().floor() as i32).clamp(0, 12) as usize;
-    // Adding 0 makes a rounded −0 positive.
+    // A rounded −0 is shown without its sign.
     let number = |value: f64| {
         let text = format!("{value:.decimals$}");
         if text.trim_start_matches(['-', '0', '.']).is_empty() { text.replace('-', "") } else { text }

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let of_run = file.parent().filter(|_| file.ends_with(run_folder::MODEL)).map(run_folder::files_read);
     let inputs: Vec<&PathBuf> = [file, path].into_iter().chain(of_run.iter().flatten()).collect();
     require_distinct(out.as_deref().map(|out| ("--out", out)), &inputs)?;
-    // Without a run that can be read, the rows of the training are not known; the model alone predicts as well.
+    // If no run can be read, the training rows are unknown. The model can still predict.
     let run =
         file.parent().filter(|_| file.ends_with(run_folder::MODEL)).and_then(|folder| run_folder::open(folder).ok());
     let rows = run.and_then(|run| run.rows);
@@ -73,13 +73,13 @@ pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints whole lines to stdout, some at a time.
+/// Prints whole lines to stdout in batches.
 #[derive(Default)]
 struct Printer {
     text: Vec<u8>,
 }
 
-/// Bytes of lines that are printed together.
+/// Minimum number of bytes printed at once.
 const PRINTED: usize = 1 << 16;
 
 impl Write for Printer {
@@ -92,7 +92,7 @@ impl Write for Printer {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Text without anything to escape is written as it is, which is several times faster.
+        // Text with nothing to escape is written directly, which is several times faster.
         let is_plain = |byte: &u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
         let text = String::from_utf8_lossy(&self.text);
         if self.text.iter().all(is_plain) {

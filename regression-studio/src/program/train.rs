@@ -72,7 +72,8 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
         State::Failed(message) => bail!("{message}"),
         State::Diverged(message) => {
             command_line::note!("error: {message}");
-            // Without a complete epoch there is nothing to resume; the folder must accept a new run.
+            // Without a complete epoch there is nothing to resume, and the folder must accept a new
+            // run.
             if snapshot.history.is_empty() && run_folder::holds_run(&folder) {
                 run_folder.remove()?;
             }
@@ -119,7 +120,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The settings of the file, with the values of the command line.
+/// The file's settings, overridden by the command line.
 fn settings(arguments: &TrainArguments) -> Result<Settings> {
     let mut values = arguments.set.clone();
     values.extend(arguments.epochs.map(|epochs| format!("training.epochs={epochs}")));
@@ -137,13 +138,13 @@ fn settings(arguments: &TrainArguments) -> Result<Settings> {
     Ok(settings)
 }
 
-/// Checks that the run is not saved over a file that is read.
+/// Checks that the run does not overwrite a file that it reads.
 fn require_other_files(arguments: &TrainArguments, settings: &Settings, folder: &Path) -> Result<()> {
     let table = match &settings.data.source {
         Source::File(table) => Some(table.as_path()),
         Source::Demo { .. } | Source::Synthetic { .. } => None,
     };
-    // A run is resumed by its own settings, too, which are written back as they are.
+    // A resumed run may read its own settings file, because that is written back unchanged.
     let config = arguments.config.as_deref().filter(|_| !arguments.resume);
     Ok(run_folder::require_other_files(folder, "--out", &table.into_iter().chain(config).collect::<Vec<_>>())?)
 }
@@ -167,7 +168,7 @@ fn print_comparison(comparison: &Comparison) -> Result<()> {
     Ok(())
 }
 
-/// Trains the other kind of network, and compares it with the run.
+/// Trains the other kind of network and compares it with the run.
 fn compared(table: &Arc<Table>, run: &SavedRun) -> Result<Option<Comparison>> {
     let other = other_kind::train(table, &run.settings, &AtomicBool::new(false), |_| ());
     Ok(other.map_err(anyhow::Error::msg)?.and_then(|other| Comparison::of(run, &other)))
@@ -185,7 +186,8 @@ fn default_folder(config: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The run in the folder if `resume`, else `None`; an existing run is never overwritten.
+/// The run in the folder if `resume` is set, otherwise `None`. An existing run is never
+/// overwritten.
 fn run_to_resume(folder: &Path, settings: &Settings, resume: bool) -> Result<Option<SavedRun>> {
     if !resume {
         if is_in(folder) {
@@ -208,7 +210,8 @@ fn run_to_resume(folder: &Path, settings: &Settings, resume: bool) -> Result<Opt
     Ok(Some(run))
 }
 
-/// The first section with a difference that prevents resuming; epochs, patience, device and threads may differ.
+/// The first section with a difference that prevents resuming. Epochs, patience, device and threads
+/// may differ.
 fn difference(kept: &Settings, wanted: &Settings) -> Option<&'static str> {
     let full = |settings: &Settings| run_folder::with_full_path(settings);
     let (kept, wanted) = (full(kept), full(wanted));

@@ -1,5 +1,5 @@
-//! The model card: a page for the users of a network (M. Mitchell et al., "Model Cards for Model Reporting",
-//! FAT* 2019).
+//! The model card: one page for the users of a network (M. Mitchell et al., "Model Cards for Model
+//! Reporting", FAT* 2019).
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::table::date;
 use crate::trained::Trained;
 use crate::{Model, Settings};
 
-/// The network made for tables, in words.
+/// A tabular network, in words.
 fn table_network(network: &TableNetwork) -> String {
     let hidden: Vec<String> = network.hidden().iter().map(ToString::to_string).collect();
     let share = match network.linear_share() {
@@ -47,7 +47,7 @@ fn rule(settings: &Settings) -> String {
     )
 }
 
-/// The card of a run that has ended, as Markdown.
+/// The card of a finished run, as Markdown.
 pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String {
     let mut text = String::new();
     let target = escaped(&run.model.transform.target);
@@ -64,7 +64,7 @@ pub(super) fn text(run: &SavedRun, ending: Ending, results: &Results) -> String 
     text
 }
 
-/// What was trained, how, and on what.
+/// What was trained, how, and on which data.
 fn summary(text: &mut String, run: &SavedRun, ending: Ending, results: &Results) {
     let (settings, transform) = (&run.settings, &run.model.transform);
     let network = match &run.model.network {
@@ -160,7 +160,7 @@ fn limits(text: &mut String, run: &SavedRun, target: &str) {
     );
 }
 
-/// A table of the metrics of each part, of the network and its baselines.
+/// A table of each part's metrics, for the network and its baselines.
 fn errors(text: &mut String, target: &str, parts: &[PartResult; 3]) {
     _ = write!(
         text,
@@ -188,7 +188,7 @@ fn errors(text: &mut String, target: &str, parts: &[PartResult; 3]) {
     }
 }
 
-/// A table of the columns with their usual values, or their categories.
+/// A table of the columns with their usual values or their categories.
 fn inputs(text: &mut String, model: &Model) {
     *text += "\n## Columns\n\n| column | values in training |\n|---|---|\n";
     for name in model.columns() {
@@ -201,7 +201,7 @@ fn inputs(text: &mut String, model: &Model) {
                     let filled = fill.map(|fill| format!("; {} if missing", number(fill))).unwrap_or_default();
                     let values = match range {
                         Some(range) => range.map(number).join(" to "),
-                        // A model of an earlier version.
+                        // The model is from an earlier version.
                         None => {
                             let [low, high] = [-2.0, 2.0].map(|deviations| number(scale.original(deviations)));
                             let of = if scale.log { " of its logarithm" } else { "" };
@@ -228,7 +228,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// Text from outside, so that it is one line and no Markdown.
+/// Escapes external text to one line without Markdown.
 fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {

@@ -30,13 +30,14 @@ const FORMAT: Format = Format {
     ],
     optional: &["ended", "rows", model::OPTIONAL[0], model::OPTIONAL[1]],
 };
-/// The format of the runs of a network made for tables.
+/// The format for runs of a tabular network.
 const OF_TABLES: Format = Format {
     name: "regression-studio table checkpoint 1",
     keys: &[TABLE, RUN, "transform", "progress", "data_checksum", "history", "predicted", "settings"],
     ..FORMAT
 };
-/// The key of a table network's training: the integers of its state, whose tensors are below the same name.
+/// The key for a tabular network's training: the integers of its state. The state's tensors are
+/// below the same name.
 const RUN: &str = "run";
 /// The earlier format, without a checksum, settings and results.
 const UNVERIFIED: Format = Format {
@@ -47,8 +48,8 @@ const UNVERIFIED: Format = Format {
     ..FORMAT
 };
 
-/// Writes a checkpoint: the tensors `layers`, `velocities` and `squares`, or `run`, are the training state, `best` is the model.
-/// `ended` is the text of `results.toml`.
+/// Writes a checkpoint. The tensors `layers`, `velocities` and `squares`, or `run`, are the
+/// training state; `best` is the model. `ended` is the text of `results.toml`.
 pub(super) fn save(folder: &Path, run: &SavedRun, ended: Option<String>) -> Result<(), RunFolderError> {
     let SavedRun { model, history, predicted, checkpoint: Checkpoint { state, progress, data_checksum }, .. } = run;
     let (format, of_state, mut tensors) = match state {
@@ -79,7 +80,7 @@ pub(super) fn open(folder: &Path) -> Result<TensorFile, ModelFileError> {
     TensorFile::read(&folder.join(FILE_NAME), &[FORMAT, UNVERIFIED, OF_TABLES])
 }
 
-/// Parses a checkpoint with a checksum, which is self-contained.
+/// Parses a self-contained checkpoint with a checksum.
 pub(super) fn parse(path: &Path, bytes: Vec<u8>) -> Result<TensorFile, ModelFileError> {
     TensorFile::parse(path, bytes, &[FORMAT, OF_TABLES])
 }
@@ -90,7 +91,7 @@ pub(super) fn settings(file: &TensorFile) -> Result<Settings, ModelFileError> {
         .map_err(|message| file.not_ours(format!("its settings cannot be read: {message}")))
 }
 
-/// The ending and results, if the run has ended, in a checkpoint with a checksum.
+/// The ending and results in a checkpoint with a checksum, if the run has ended.
 pub(super) fn ended(file: &TensorFile) -> Result<Option<Ended>, ModelFileError> {
     let Ok(text) = file.metadata("ended") else { return Ok(None) };
     let ended = toml::from_str(text).map_err(|error| {

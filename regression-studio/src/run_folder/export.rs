@@ -16,7 +16,7 @@ pub(super) fn history(history: &[EpochErrors]) -> String {
     text
 }
 
-/// One line per test row, counted from 1, with the ends of its interval if there are any.
+/// One line per test row, counted from 1, with the ends of its interval if it has one.
 pub(super) fn predicted(rows: &TableRows) -> String {
     let mut text = "row,true,predicted".to_owned();
     if !rows.intervals().is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn predicted(rows: &TableRows) -> String {
     text
 }
 
-/// One line per row that is used, counted from 1.
+/// One line per used row, counted from 1.
 pub(super) fn split(rows: &TableRows) -> String {
     let mut text = "row,part\n".to_owned();
     for (row, part) in rows.parts() {

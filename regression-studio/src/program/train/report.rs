@@ -10,10 +10,11 @@ use regression_studio::settings::NetworkKind;
 
 use crate::program::{number, r_squared};
 
-/// Features whose importance is printed.
+/// Number of features with a printed importance.
 const SHOWN_FEATURES: usize = 10;
 
-/// Prints the results of a run of this kind of network, which ended in this state and is saved to `folder`.
+/// Prints the results of a run with this kind of network. The run ended in this state and is saved
+/// in `folder`.
 pub(super) fn print(results: &Results, state: &State, kind: NetworkKind, folder: &Path) {
     let why = match state {
         State::Finished(Ending::EarlyStopped) => "the validation error no longer decreases",

@@ -1,4 +1,4 @@
-//! `regression-studio train --search`: a random search for settings, and the best run.
+//! `regression-studio train --search`: a random search for settings, followed by the best run.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::{INTERRUPTED, default_folder, report, require_other_files};
 use crate::program::arguments::TrainArguments;
 use crate::program::{number, r_squared};
 
-/// Runs that are printed at the end.
+/// Number of runs printed at the end.
 const SHOWN: usize = 10;
 
-/// Tries `runs` settings, trains the best one as an ordinary run, and saves all to the folder.
+/// Tries `runs` settings, trains the best as an ordinary run, and saves everything to the folder.
 pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, runs: usize) -> Result<ExitCode> {
     let start = Instant::now();
     let named = |message: String| anyhow::anyhow!("{}: {message}", arguments.name().display());
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &TrainArguments, mut settings: Settings, runs: usiz
     Ok(ExitCode::SUCCESS)
 }
 
-/// Sets `cancel` on Ctrl-C. The second one ends the program.
+/// Sets `cancel` on Ctrl-C. A second Ctrl-C ends the program.
 fn cancel_on_interrupt(cancel: Arc<AtomicBool>) -> Result<()> {
     ctrlc::set_handler(move || {
         if cancel.swap(true, Ordering::Relaxed) {
@@ -118,7 +118,7 @@ fn error_in_words(tried: &Tried) -> String {
     }
 }
 
-/// Prints the best runs, and the first one, which has the file's settings.
+/// Prints the best runs, and the first run, which has the file's settings.
 fn print_ranking(ranked: &[&Tried]) {
     say!(
         "{:>4}{:>5}  {:<20}{:>14}{:>16}{:>12}{:>17}{:>15}{:>9}",

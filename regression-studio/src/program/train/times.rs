@@ -1,11 +1,11 @@
-//! How long the parts of a run take.
+//! How long the stages of a run take.
 
 use std::time::{Duration, Instant};
 
-/// The time that a user waits for a run.
+/// The time that a user waits for a run, by stage.
 pub(super) struct Times {
     start: Instant,
-    /// The end of each part, since the start, and what it was for.
+    /// The end of each stage since the start, and its name.
     parts: Vec<(Duration, &'static str)>,
 }
 
@@ -14,7 +14,8 @@ impl Times {
         Self { start: Instant::now(), parts: Vec::new() }
     }
 
-    /// Ends a part now, which began at the end of the one before. Parts of the same name that follow each other are one.
+    /// Ends the current stage, which began when the previous one ended. Consecutive stages with the
+    /// same name are merged.
     pub(super) fn end(&mut self, part: &'static str) {
         if self.parts.last().is_some_and(|(_, of)| *of == part) {
             self.parts.pop();
@@ -26,7 +27,7 @@ impl Times {
         self.start.elapsed()
     }
 
-    /// As "5.1 s in all: 1.0 s to read the table, …".
+    /// The times, as in "5.1 s in all: 1.0 s to read the table, …".
     pub(super) fn in_words(&self) -> String {
         let mut before = Duration::ZERO;
         let part = |&(end, part): &(Duration, &str)| {

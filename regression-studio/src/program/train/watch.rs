@@ -1,4 +1,4 @@
-//! A training run, as it goes.
+//! Progress of a training run.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
@@ -20,17 +20,17 @@ const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) struct Watch<'a> {
     pub(super) folder: &'a RunFolder,
     pub(super) times: &'a mut Times,
-    /// Epochs that need not be printed.
+    /// Number of epochs already printed.
     pub(super) shown: usize,
     /// Whether to print findings, notes and epochs.
     pub(super) is_text: bool,
 }
 
-/// Why to look at the run again.
+/// Why the run must be checked again.
 enum Event {
-    /// The session has published a snapshot.
+    /// The session published a snapshot.
     Published,
-    /// The user has pressed Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
@@ -96,7 +96,7 @@ impl Watch<'_> {
     }
 }
 
-/// The events of a session. The second Ctrl-C ends the program.
+/// The events of a session. A second Ctrl-C ends the program.
 fn events(session: &Session) -> Result<Receiver<Event>> {
     let (sender, receiver) = channel();
     let on_interrupt = Mutex::new(sender.clone());
@@ -108,7 +108,7 @@ fn events(session: &Session) -> Result<Receiver<Event>> {
         if std::mem::replace(&mut is_interrupted, true) {
             std::process::exit(INTERRUPTED.into());
         }
-        // After the run, which is saved by then, nothing waits for the request.
+        // After the run, nothing receives the request. The run is already saved.
         if on_interrupt.lock().is_ok_and(|sender| sender.send(Event::Interrupted).is_err()) {
             std::process::exit(INTERRUPTED.into());
         }
@@ -122,8 +122,8 @@ fn move_bar(bar: &ProgressBar, snapshot: &Snapshot) {
     bar.set_message(snapshot.seconds_left.map(|seconds| format!("{seconds:.0} s left")).unwrap_or_default());
 }
 
-/// Whether to save the run, if the last save was this long ago. The first one is at the start of training: a process that is killed
-/// leaves a run to resume.
+/// Whether to save the run, given the time since the last save. The first save happens when
+/// training starts, so a killed process leaves a run to resume.
 fn save_is_due(since_last: Option<Duration>) -> bool {
     since_last.is_none_or(|elapsed| elapsed >= SAVE_INTERVAL)
 }
