@@ -31,7 +31,7 @@ use crate::table::{DecimalMark, Encoding, Role, csv, synthetic};
 pub struct Settings {
     /// Table, features and target.
     pub data: DataSettings,
-    /// Training, validation and test part.
+    /// Sizes of the training, validation and test part.
     #[serde(default)]
     pub split: SplitSettings,
     /// Layers and activation.
@@ -40,7 +40,7 @@ pub struct Settings {
     /// Hyperparameters and device.
     #[serde(default)]
     pub training: TrainingSettings,
-    /// The ranges of a search for some of them.
+    /// The ranges that a search draws hyperparameters from.
     #[serde(default, skip_serializing_if = "SearchSettings::is_default")]
     pub search: SearchSettings,
 }
@@ -51,44 +51,48 @@ pub struct Settings {
 pub struct DataSettings {
     /// The table's source.
     pub source: Source,
-    /// The sheet of a workbook; `None` for the first that is a table.
+    /// The sheet of a workbook; `None` for the first sheet that is a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sheet: Option<String>,
-    /// The decimal mark of the file's numbers; `None` if the cells decide.
+    /// The decimal mark of the file's numbers; `None` to detect it from the cells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decimal_mark: Option<DecimalMark>,
-    /// The encoding of the file's text, such as "windows-1250"; `None` if the text decides.
+    /// The encoding of the file's text, such as "windows-1250"; `None` to detect it from the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub encoding: Option<Encoding>,
-    /// The first of the hundred years that years of two digits are in; `None` for 1969.
+    /// The first of the hundred years that two-digit years belong to; `None` for 1969.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_year: Option<i64>,
-    /// Whether the file's first line has the columns' names; `None` if the rows below it decide.
+    /// Whether the file's first line has the columns' names; `None` to detect it from the rows
+    /// below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<bool>,
-    /// Number of rows used, from the first on; `None` for all.
+    /// Number of rows used, counted from the first; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
     /// The feature columns. A text column becomes one input per category.
     pub features: Vec<String>,
-    /// The target column; numeric.
+    /// The target column, which must be numeric.
     pub target: String,
-    /// Whether the network learns sign(y)·ln(1 + |y|) in place of the target y; for targets that span powers of ten.
+    /// Whether the network learns sign(y)·ln(1 + |y|) instead of the target y. For targets that
+    /// span several powers of ten.
     #[serde(default)]
     pub log_target: bool,
-    /// Whether numeric features x become sign(x)·ln(1 + |x|); for features that span powers of ten.
+    /// Whether numeric features x become sign(x)·ln(1 + |x|). For features that span several powers
+    /// of ten.
     #[serde(default)]
     pub log_features: bool,
-    /// Treatment of rows in which a feature or the target is missing or not numeric.
+    /// Treatment of rows with a feature or target that is missing or not numeric.
     #[serde(default)]
     pub bad_rows: BadRows,
     /// Maximum number of categories of a text feature.
     #[serde(default = "default_one_hot_limit")]
     pub one_hot_limit: usize,
-    /// Cells that mean a missing value, by column, such as −999: a text as it stands in the file, or a number.
+    /// Cells that mean a missing value, by column, such as −999: a text as written in the file, or
+    /// a number.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "cells_by_column")]
     pub missing: BTreeMap<String, Vec<String>>,
-    /// The roles of columns, in place of what their cells look like.
+    /// Declared roles of columns, which override what their cells look like.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, Role>,
 }
@@ -105,12 +109,12 @@ impl DataSettings {
     /// [`DataSettings::table`] with `progress` and `cancel` as in [`csv::Options`].
     ///
     /// # Errors
-    /// As [`DataSettings::table`], or if `cancel` was set.
+    /// As for [`DataSettings::table`], or if `cancel` was set.
     pub fn table_with(&self, progress: &(dyn Fn(f32) + Sync), cancel: &AtomicBool) -> Result<Table, SourceError> {
         self.source.table_with(&self.declared(), progress, cancel)
     }
 
-    /// What these settings say about the file.
+    /// What these settings declare about the file.
     pub fn declared(&self) -> csv::Declared {
         csv::Declared {
             sheet: self.sheet.clone(),
@@ -124,7 +128,7 @@ impl DataSettings {
         }
     }
 
-    /// Synthetic market data, and what the paper's network learns from them.
+    /// Synthetic market data, with the features and target for an MLP.
     pub fn market(rows: usize, seed: u64) -> Self {
         Self {
             source: Source::Synthetic { rows, seed },
@@ -179,30 +183,32 @@ impl Source {
     }
 }
 
-/// Treatment of rows in which a feature is missing or not numeric. Where the target is, a row is always dropped, except
-/// by [`BadRows::Error`].
+/// Treatment of rows with a feature that is missing or not numeric. A row without a valid target is
+/// always dropped, except with [`BadRows::Error`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BadRows {
-    /// Drops and counts them.
+    /// Drops and counts such rows.
     #[default]
     Drop,
-    /// Fails at the first one, with its line and column.
+    /// Fails at the first such row, with its line and column.
     Error,
-    /// Replaces a number by the mean of its column in the training part; a text is encoded as no category.
+    /// Replaces a number with its column's mean in the training part; a text is encoded as no
+    /// category.
     Mean,
-    /// As [`BadRows::Mean`], with the median, which a few large values do not move.
+    /// Like [`BadRows::Mean`], with the median, which a few large values do not change.
     Median,
 }
 
 impl BadRows {
-    /// Whether rows that lack a feature are kept.
+    /// Whether rows with a missing feature are kept.
     pub fn fills(self) -> bool {
         matches!(self, Self::Mean | Self::Median)
     }
 }
 
-/// The split into a part to train on, one to select the best epoch, and one for the final metrics.
+/// The split into one part for training, one to select the best epoch, and one for the final
+/// metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SplitSettings {
@@ -216,9 +222,9 @@ pub struct SplitSettings {
     pub order: SplitOrder,
     /// Seed of the shuffle.
     pub seed: u64,
-    /// The parts of rows that are equal in features and target, if they are shuffled.
+    /// How shuffled rows with equal features and target are assigned to parts.
     pub duplicates: Duplicates,
-    /// The fold of a cross-validation in place of the test part; not saved.
+    /// The fold of a cross-validation that replaces the test part; not saved.
     #[serde(skip)]
     pub fold: Option<Fold>,
 }
@@ -226,20 +232,20 @@ pub struct SplitSettings {
 /// One of the folds of a cross-validation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fold {
-    /// Its index, from 0.
+    /// Its index, counted from 0.
     pub index: usize,
     /// The number of folds, at least 2.
     pub count: usize,
 }
 
-/// The parts of rows that are equal in features and target.
+/// How rows with equal features and target are assigned to parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Duplicates {
-    /// All in one part, since a network knows those that it was trained on.
+    /// All in one part, because a network already knows the rows that it was trained on.
     #[default]
     Together,
-    /// Each row for itself.
+    /// Each row on its own.
     Apart,
 }
 
@@ -250,8 +256,8 @@ pub enum SplitOrder {
     /// A random permutation.
     #[default]
     Shuffled,
-    /// By the first column of dates, or else the file's order: the first rows train and the last ones test, as in
-    /// forecasting.
+    /// By the first date column, or else in the file's order. The first rows are for training and
+    /// the last for testing, as in forecasting.
     Time,
 }
 
@@ -259,9 +265,9 @@ pub enum SplitOrder {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkSettings {
-    /// The kind of network; the other values are those of [`NetworkKind::Layers`].
+    /// The kind of network. The other values apply only to [`NetworkKind::Layers`].
     pub kind: NetworkKind,
-    /// Units of each hidden layer, from the inputs on; empty for a linear model.
+    /// Units of each hidden layer, starting at the inputs; empty for a linear model.
     pub hidden: Vec<usize>,
     /// The hidden layers' activation.
     pub activation: HiddenActivation,
@@ -275,10 +281,11 @@ pub struct NetworkSettings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NetworkKind {
-    /// The paper's: layers of neurons, on the CPU or a GPU.
+    /// An MLP: layers of neurons, on the CPU or a GPU.
     #[default]
     Layers,
-    /// The one made for tables ([`table_network`]), which chooses its own layers and learning rate, and trains on the CPU.
+    /// A tabular network ([`table_network`]). It chooses its own layers and learning rate, and
+    /// trains on the CPU.
     Table,
 }
 
@@ -295,8 +302,8 @@ pub enum HiddenActivation {
     Relu,
 }
 
-/// Hyperparameters and the device. By [`Optimizer::Sgd`], Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w, where E is half the
-/// squared error, averaged over a batch; by [`Optimizer::Adam`], α is β₁.
+/// Hyperparameters and device. With [`Optimizer::Sgd`], Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w, where
+/// E is half the squared error, averaged over a batch. With [`Optimizer::Adam`], α is β₁.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainingSettings {
@@ -314,22 +321,25 @@ pub struct TrainingSettings {
     pub batch_size: usize,
     /// Maximum number of epochs.
     pub epochs: usize,
-    /// Epochs without a smaller validation error after which training stops early; `None` (0 in files) for never.
+    /// Number of epochs without a smaller validation error before training stops early; `None` (0
+    /// in files) for never.
     #[serde(with = "zero_is_none")]
     pub patience: Option<usize>,
     /// Seed of the initial weights and of the sample permutations.
     pub seed: u64,
     /// The device to train on.
     pub device: TrainingDevice,
-    /// CPU threads; `None` for one per core. The result does not depend on it.
+    /// CPU threads; `None` for one per core. The result does not depend on the number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
-    /// The values that a file leaves to the number of rows; [`TrainingSettings::fill_in_by_rows`] sets them.
+    /// The values that a file omits because they depend on the number of rows;
+    /// [`TrainingSettings::fill_in_by_rows`] sets them.
     #[serde(skip)]
     pub by_rows: ByRows,
 }
 
-/// Values that follow from the number of rows, since a network learns by steps, and a small table has few in an epoch.
+/// Values that depend on the number of rows. A network needs a certain number of steps to learn,
+/// and an epoch of a small table has few.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the setting of that name")]
 pub struct ByRows {
@@ -339,11 +349,11 @@ pub struct ByRows {
 }
 
 impl ByRows {
-    /// All of them.
+    /// All of these values.
     pub const ALL: Self = Self { batch_size: true, epochs: true, patience: true };
 }
 
-/// Serializes `None` as 0, since an absent key means the default, which need not be `None`.
+/// Serializes `None` as 0: an absent key means the default, which need not be `None`.
 mod zero_is_none {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -356,7 +366,7 @@ mod zero_is_none {
     }
 }
 
-/// A message of the TOML parser in the words of a settings file.
+/// Rewords a message of the TOML parser for the user of a settings file.
 fn in_words(message: &str) -> String {
     const WORDS: [(&str, &str); 9] = [
         ("\n", "; "),
@@ -414,7 +424,7 @@ impl Default for SplitSettings {
 }
 
 impl NetworkSettings {
-    /// The hidden layers' activation, with the parameters that it has.
+    /// The hidden layers' activation with its parameters, in words.
     pub fn activation_in_words(&self) -> String {
         match self.activation {
             HiddenActivation::Sigmoid => format!("sigmoid (gain {}, threshold {})", self.gain, self.threshold),
@@ -455,7 +465,7 @@ impl Default for TrainingSettings {
     }
 }
 
-/// The learning rate with which to begin.
+/// The default learning rate of the first epoch.
 pub fn default_learning_rate(optimizer: Optimizer) -> f64 {
     match optimizer {
         Optimizer::Sgd => 0.02,
@@ -463,7 +473,7 @@ pub fn default_learning_rate(optimizer: Optimizer) -> f64 {
     }
 }
 
-/// The keys of a settings file on which the defaults of others depend.
+/// The keys of a settings file that determine the defaults of others.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Given {
@@ -481,7 +491,7 @@ struct GivenTraining {
     patience: Option<IgnoredAny>,
 }
 
-/// Reads cells that are given as texts or numbers.
+/// Reads cells given as texts or numbers.
 fn cells_by_column<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Vec<String>>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -499,15 +509,15 @@ fn cells_by_column<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String
     Ok(cells.into_iter().map(|(column, cells)| (column, cells.into_iter().map(text).collect())).collect())
 }
 
-/// Maximum number of epochs by default.
+/// Default maximum number of epochs.
 const MOST_EPOCHS: usize = 1000;
 
 impl TrainingSettings {
-    /// Sets the values that are left to the number of rows of the training part.
+    /// Sets the values that depend on the number of rows in the training part.
     pub fn fill_in_by_rows(&mut self, rows: usize) {
         let by_rows = std::mem::take(&mut self.by_rows);
         let defaults = Self::default();
-        // By the errors of seven tables of 350 to 20,000 rows, docs/performance.md.
+        // Chosen from the errors on seven tables of 350 to 20,000 rows, see docs/performance.md.
         let (batch_size, least_steps) = match rows {
             ..1000 => (16, 6000),
             1000..10_000 => (32, 12_000),
@@ -525,14 +535,15 @@ impl TrainingSettings {
         }
     }
 
-    /// As [`TrainingSettings::fill_in_by_rows`], for a network made for tables.
+    /// Like [`TrainingSettings::fill_in_by_rows`], for a tabular network.
     fn fill_in_for_table_network(&mut self, rows: usize) {
         let table_network::Options { batch_size, epochs, .. } = table_network::Options::for_table(rows, &[]);
         let patience = Some(table_network::Options::patience_for_table(rows));
         self.fill_in_from(&Self { batch_size, epochs, patience, ..*self });
     }
 
-    /// Takes the values that are left to the number of rows from others, such as those of a run that goes on.
+    /// Takes the values that depend on the number of rows from other settings, for example from a
+    /// resumed run.
     pub fn fill_in_from(&mut self, kept: &Self) {
         let by_rows = std::mem::take(&mut self.by_rows);
         let take = |is_left, to: &mut usize, from| *to = if is_left { from } else { *to };
@@ -543,7 +554,8 @@ impl TrainingSettings {
         }
     }
 
-    /// Changes the optimizer, and the learning rate with it if that is the old optimizer's default.
+    /// Changes the optimizer. If the learning rate is the old optimizer's default, it changes to
+    /// the new one's.
     pub fn set_optimizer(&mut self, optimizer: Optimizer) {
         if self.learning_rate == default_learning_rate(self.optimizer) {
             self.learning_rate = default_learning_rate(optimizer);
@@ -551,8 +563,8 @@ impl TrainingSettings {
         self.optimizer = optimizer;
     }
 
-    /// Sets the values that a file omits and whose defaults depend on those that it has. A learning rate without
-    /// optimizer or schedule is that of a version that had constant rates and SGD only.
+    /// Sets the values that a file omits and that depend on the values it has. A learning rate
+    /// without an optimizer or schedule comes from a version that only had constant rates and SGD.
     fn complete(&mut self, given: &GivenTraining) {
         self.by_rows = ByRows {
             batch_size: given.batch_size.is_none(),
@@ -575,8 +587,8 @@ impl TrainingSettings {
 /// Maximum size of a settings file in bytes, enough for the maximum number of column names.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// A failure to read a settings file. The messages name the file; the underlying error, if any, is the
-/// [`source`](std::error::Error::source).
+/// Why a settings file cannot be read. The messages name the file; the underlying error, if any, is
+/// the [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The file cannot be read.
@@ -607,19 +619,20 @@ pub enum SettingsError {
     },
 }
 
-/// A failure to read or generate a table.
+/// Why a table cannot be read or generated.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The file cannot be read as a table.
     #[error(transparent)]
     Csv(#[from] csv::CsvError),
-    /// The table needs more memory than available; one line with a remedy.
+    /// The table needs more memory than available. The text is one line with a remedy.
     #[error("{0}")]
     TooLarge(String),
 }
 
 impl Source {
-    /// Reads or generates the table, by what is `declared` about it; `progress` and `cancel` as in [`csv::Options`].
+    /// Reads or generates the table with what is `declared` about it; `progress` and `cancel` are
+    /// as in [`csv::Options`].
     ///
     /// # Errors
     /// If the file cannot be read or is not a table, memory is insufficient, or `cancel` was set.
@@ -631,7 +644,8 @@ impl Source {
     ) -> Result<Table, SourceError> {
         match self {
             Self::File(path) => {
-                // Half of the available memory: the parsed rows coexist with the table assembled from them.
+                // Use at most half of the available memory: the parsed rows coexist with the table
+                // assembled from them.
                 let memory = available_memory().map_or(u64::MAX, |bytes| bytes / 2);
                 Ok(csv::read_with(path, csv::Options { declared, memory, progress, cancel })?)
             }
@@ -652,18 +666,19 @@ fn require(what: &str, bytes: u64) -> Result<(), SourceError> {
 }
 
 impl Settings {
-    /// The demo, with what is left to its number of rows.
+    /// The demo, with the values that depend on its number of rows left open.
     pub fn demo() -> Self {
         let mut settings = Self::default();
         settings.training.by_rows = ByRows::ALL;
         settings
     }
 
-    /// Reads a settings file. A relative path of the data file is relative to the settings file's folder.
+    /// Reads a settings file. A relative path to the data file is resolved against the settings
+    /// file's folder.
     ///
     /// # Errors
-    /// If it cannot be read, the checksum on its first line does not match, or it has an unknown name or value. The
-    /// ranges of the values are checked by [`Settings::problems`].
+    /// If the file cannot be read, the checksum on its first line does not match, or it has an
+    /// unknown name or value. [`Settings::problems`] checks the ranges of the values.
     pub fn read(path: &Path) -> Result<Self, SettingsError> {
         let mut text = String::new();
         let file = File::open(path).and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_string(&mut text));
@@ -682,8 +697,8 @@ impl Settings {
     /// Parses settings from TOML.
     ///
     /// # Errors
-    /// If a name is unknown, a value is of the wrong type, or the text is longer than [`MAX_BYTES`] or nested too
-    /// deeply; one line with the line number.
+    /// If a name is unknown, a value has the wrong type, or the text is longer than [`MAX_BYTES`]
+    /// or nested too deeply. The message is one line with the line number.
     pub fn from_toml(text: &str) -> Result<Self, String> {
         if text.len() > MAX_BYTES {
             return Err(format!("longer than {} MiB: are these settings?", MAX_BYTES >> 20));
@@ -701,10 +716,11 @@ impl Settings {
         Ok(settings)
     }
 
-    /// These settings with some values replaced, each given as `section.key=value`, as in a settings file.
+    /// Returns these settings with some values replaced, each given as `section.key=value`, as in a
+    /// settings file.
     ///
     /// # Errors
-    /// If a name is unknown or a value is of the wrong type; one line that names it.
+    /// If a name is unknown or a value has the wrong type. The message is one line that names it.
     pub fn with_values<S: AsRef<str>>(&self, values: &[S]) -> Result<Self, String> {
         let mut settings = self.clone();
         for value in values.iter().map(AsRef::as_ref) {
@@ -719,7 +735,7 @@ impl Settings {
         let (path, text) = (path.trim(), text.trim());
         let (section, key) = path.rsplit_once('.').ok_or(FORM)?;
         let mut all = toml::Table::try_from(self).map_err(|error| in_words(&error.to_string()))?;
-        // Sections that are left out while they are empty.
+        // Sections that are omitted while they are empty.
         if let Some(data) = all.get_mut("data").and_then(toml::Value::as_table_mut) {
             for section in ["columns", "missing"] {
                 data.entry(section).or_insert_with(|| toml::Table::new().into());
@@ -753,7 +769,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Sets the values that are left to the number of rows.
+    /// Sets the values that depend on the number of rows.
     pub fn fill_in_by_rows(&mut self, table: &Table) {
         let rows = self.data.samples.unwrap_or(usize::MAX).min(table.rows());
         let SplitSettings { train, validation, test, .. } = self.split;
@@ -764,13 +780,14 @@ impl Settings {
         }
     }
 
-    /// The settings as TOML for [`Settings::from_toml`], without what is left to the number of rows; empty if the data
-    /// file's path is not Unicode.
+    /// The settings as TOML for [`Settings::from_toml`], without the open values that depend on the
+    /// number of rows. Empty if the data file's path is not Unicode.
     pub fn to_toml(&self) -> String {
         let text = toml::to_string(self).unwrap_or_default();
         let ByRows { batch_size, epochs, patience } = self.training.by_rows;
         let left = [("batch_size", batch_size), ("epochs", epochs), ("patience", patience)];
-        // By lines: a table of TOML's own integers cannot hold every value that is written.
+        // Edit the text line by line: a table with TOML's own integers cannot hold every value
+        // written here.
         let (mut kept, mut is_training) = (String::new(), false);
         for line in text.lines() {
             is_training = if line.starts_with('[') { line == "[training]" } else { is_training };
@@ -783,7 +800,8 @@ impl Settings {
         kept
     }
 
-    /// All invalid values; columns are checked only if `table` is given. Training can start if there are none.
+    /// All invalid values. Columns are checked only if `table` is given. Training can start if
+    /// there are none.
     pub fn problems(&self, table: Option<&Table>) -> Vec<Problem> {
         problems::problems(self, table)
     }

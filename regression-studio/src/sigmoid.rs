@@ -1,10 +1,11 @@
 //! The scaled sigmoid with gain g and threshold θ, f(z) = 2 / (1 + e^(−g(z − θ))) − 1, as a network of tanh neurons.
 //!
-//! f(z) = tanh(g(z − θ) / 2). So a layer f(x·W + b) is exactly a layer tanh(x·W' + b') with W' = g·W/2 and
-//! b' = g·(b − θ)/2. A step Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w on W, multiplied by g/2, is a step on W' whose
-//! gradient ∂E/∂w' = (2/g) ∂E/∂w is scaled by (g/2)²; momentum and decay are unchanged. A step of Adam on W has the
-//! gradient ∂E/∂w = (g/2) ∂E/∂w' and is multiplied by g/2: both factors are the root of (g/2)². The threshold only
-//! shifts the biases, which do not decay.
+//! f(z) = tanh(g(z − θ) / 2). So a layer f(x·W + b) is exactly a layer tanh(x·W' + b') with W' =
+//! g·W/2 and b' = g·(b − θ)/2. An SGD step on W is Δw(t+1) = −η ∂E/∂w + α Δw(t) − η λ w. Multiplied
+//! by g/2, it is a step on W' with the gradient ∂E/∂w' = (2/g) ∂E/∂w scaled by (g/2)²; momentum and
+//! decay are unchanged. A step of Adam on W has the gradient ∂E/∂w = (g/2) ∂E/∂w' and is multiplied
+//! by g/2: both factors are the square root of (g/2)². The threshold only shifts the biases, which
+//! do not decay.
 //!
 //! The window and the files use W, b, g and θ; training and prediction use the folded W' and b'. Only this module
 //! converts between the two.
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{HiddenActivation, NetworkSettings};
 
-/// The hidden neurons' activation with its parameters.
+/// The activation of the hidden neurons, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Neuron {
@@ -30,7 +31,7 @@ pub struct Neuron {
 }
 
 impl Neuron {
-    /// The hidden neurons of the settings.
+    /// The hidden neurons that the settings describe.
     pub fn of(settings: &NetworkSettings) -> Self {
         let NetworkSettings { activation, gain, threshold, .. } = *settings;
         Self { activation, gain, threshold }
@@ -39,14 +40,15 @@ impl Neuron {
     /// Checks the parameters' ranges.
     ///
     /// # Errors
-    /// If a value is not finite, or the gain of a sigmoid is not greater than 0.
+    /// If a value is not finite, or a sigmoid's gain is not greater than 0.
     pub fn validate(&self) -> Result<(), InvalidValue> {
         let is_gain = self.gain.is_finite() && (self.gain > 0.0 || self.activation != HiddenActivation::Sigmoid);
         InvalidValue::unless(is_gain, "neuron.gain", &self.gain, "greater than 0 and finite")?;
         InvalidValue::unless(self.threshold.is_finite(), "neuron.threshold", &self.threshold, "finite")
     }
 
-    /// The trained architecture: hidden layers of these neurons between `inputs` and one linear output.
+    /// The architecture to train: hidden layers of these neurons between `inputs` and one linear
+    /// output.
     ///
     /// # Errors
     /// If `inputs` is 0 or a hidden layer is empty.
@@ -59,7 +61,7 @@ impl Neuron {
         Architecture::new(sizes, activation, Activation::Identity)
     }
 
-    /// Each layer's learning rate factor for training the folded network; empty if all are 1.
+    /// The learning rate factor of each layer for training the folded network; empty if all are 1.
     pub fn learning_rate_factors(&self, layers: usize) -> Vec<f64> {
         let factor = self.half_gain() * self.half_gain();
         match factor == 1.0 {

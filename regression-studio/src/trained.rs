@@ -1,4 +1,4 @@
-//! A trained network of either kind: what maps standardized inputs to the standardized output.
+//! A trained network of either kind. It maps standardized inputs to the standardized output.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::sigmoid::Neuron;
 /// A trained network.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trained {
-    /// The paper's network.
+    /// An MLP.
     Layers {
         /// Weights W and biases b.
         network: Network,
         /// The hidden neurons' activation.
         neuron: Neuron,
     },
-    /// The network made for tables.
+    /// A tabular network.
     Table(Arc<TableNetwork>),
 }
 
-/// Predicts by a trained network.
+/// Predicts with a trained network.
 pub(crate) enum TrainedPredictor {
     Layers(Predictor),
     Table(Arc<TableNetwork>),
@@ -49,7 +49,7 @@ impl Trained {
         }
     }
 
-    /// The paper's network, if it is that.
+    /// The network, if it is an MLP.
     pub fn layers(&self) -> Option<&Network> {
         match self {
             Self::Layers { network, .. } => Some(network),
@@ -85,8 +85,8 @@ impl TrainedPredictor {
         }
     }
 
-    /// The standard deviation of the members' outputs for each row of standardized inputs, rows × inputs; `None` of a
-    /// network without members.
+    /// The standard deviation of the members' outputs for each row of standardized inputs, rows ×
+    /// inputs; `None` for a network without members.
     pub(crate) fn deviations(&self, inputs: ArrayView2<f32>) -> Option<Vec<f64>> {
         let Self::Table(network) = self else { return None };
         let outputs = network.predict_members(inputs).expect("the inputs are those of the transform");
@@ -99,7 +99,7 @@ impl TrainedPredictor {
     }
 }
 
-/// The kinds of a table network's inputs.
+/// The kinds of a tabular network's inputs.
 pub(crate) fn kinds(inputs: &[Input]) -> Vec<InputKind> {
     let kind = |input: &Input| match input {
         Input::Number { .. } => InputKind::Number,
@@ -108,16 +108,17 @@ pub(crate) fn kinds(inputs: &[Input]) -> Vec<InputKind> {
     inputs.iter().map(kind).collect()
 }
 
-/// The tensors of a table network's state, with names that begin with `prefix`.
+/// The tensors of a tabular network's state, with names that begin with `prefix`.
 pub(crate) fn state_tensors(prefix: &str, state: &State) -> Vec<NamedTensor> {
     let named = |tensor: &Tensor| (format!("{prefix}.{}", tensor.name), tensor.shape.clone(), tensor.values.clone());
     state.tensors.iter().map(named).collect()
 }
 
-/// The states of a table network's file, one for each of the prefixes, of its tensors and these integers.
+/// Restores the states in a tabular network's file, one for each prefix, from the file's tensors
+/// and these integers.
 ///
 /// # Errors
-/// If the file has a tensor of another name, or a value is not finite.
+/// If the file has a tensor with another name, or a value is not finite.
 pub(crate) fn states<const N: usize>(
     file: &TensorFile,
     prefixes: [&str; N],

@@ -1,7 +1,8 @@
-//! Gradient-boosted trees as a baseline: what a table gives without a network (J. H. Friedman, "Greedy Function
-//! Approximation: A Gradient Boosting Machine", Annals of Statistics 29, 2001), by the crate [`forust_ml`].
+//! Gradient-boosted trees as a baseline without a network (J. H. Friedman, "Greedy Function
+//! Approximation: A Gradient Boosting Machine", Annals of Statistics 29, 2001), fitted by the crate
+//! [`forust_ml`].
 //!
-//! They are fitted on request only: on large tables that takes longer than the paper's network.
+//! They are fitted only on request: on large tables that takes longer than training an MLP.
 
 use forust_ml::gradientbooster::GrowPolicy;
 use forust_ml::metric::Metric;
@@ -13,20 +14,22 @@ use crate::results::metrics;
 use crate::saved_run::SavedRun;
 use crate::{Results, Table};
 
-/// Maximum number of rows of the training and of the validation part: of a larger part, as many are taken evenly.
+/// Maximum number of rows of the training and of the validation part. From a larger part, up to
+/// that many rows are taken at even intervals.
 pub const MAX_ROWS: usize = 50_000;
 /// Maximum number of trees.
 const MAX_TREES: usize = 500;
-/// Number of trees without a smaller error on the validation part after which there are no more.
+/// Number of trees without a smaller validation error before no more are added.
 const PATIENCE: usize = 20;
-/// Leaves of a tree, and the minimum number of training rows in each.
+/// Maximum number of leaves of a tree, and minimum number of training rows in each.
 const LEAVES: usize = 31;
 const LEAF_ROWS: f32 = 20.0;
-/// A depth that no tree with this number of leaves has.
+/// Greater than the depth of any tree with this number of leaves.
 const MAX_DEPTH: usize = LEAVES + 1;
 const LEARNING_RATE: f32 = 0.1;
 
-/// A part's standardized inputs, columns one after the other, and targets; every `every`-th row.
+/// A part's standardized inputs, one column after the other, and its targets. Only every `every`-th
+/// row.
 struct Columns {
     inputs: Vec<f64>,
     targets: Vec<f64>,
@@ -45,10 +48,11 @@ impl Columns {
     }
 }
 
-/// The trees' standardized outputs for the rows of training, validation and test part.
+/// Fits the trees. Returns their standardized outputs for the rows of the training, validation and
+/// test part.
 ///
 /// # Errors
-/// If the trees cannot be fitted, in one line.
+/// If the trees cannot be fitted. The message is one line.
 pub fn outputs(prepared: &Prepared) -> Result<[Vec<f64>; 3], String> {
     let some = |part: &Part| Columns::of(part, part.samples.len().div_ceil(MAX_ROWS).max(1));
     let (train, validation) = (some(&prepared.train), some(&prepared.validation));
@@ -61,7 +65,7 @@ pub fn outputs(prepared: &Prepared) -> Result<[Vec<f64>; 3], String> {
         .set_max_depth(MAX_DEPTH)
         .set_max_leaves(LEAVES)
         .set_min_leaf_weight(LEAF_ROWS)
-        // By default the error of logarithms, which values below −1 have none of.
+        // The default is the error of logarithms, which are undefined for values below −1.
         .set_evaluation_metric(Some(Metric::RootMeanSquaredError))
         .set_early_stopping_rounds(Some(PATIENCE));
     trees.grow_policy = GrowPolicy::LossGuide;
@@ -75,7 +79,8 @@ pub fn outputs(prepared: &Prepared) -> Result<[Vec<f64>; 3], String> {
 /// Adds the metrics of boosted trees to the results of a run on this table.
 ///
 /// # Errors
-/// If the run has not ended, the table is another one, or the trees cannot be fitted; in one line.
+/// If the run has not ended, the table is a different one, or the trees cannot be fitted. The
+/// message is one line.
 pub fn add(table: &Table, run: &SavedRun) -> Result<SavedRun, String> {
     let Some((ending, results)) = &run.ended else {
         return Err("the run has not ended: train it to its end".to_owned());

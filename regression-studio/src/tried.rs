@@ -1,14 +1,14 @@
-//! The runs of a search, as they are kept.
+//! Records of the runs of a search.
 
 use serde::{Deserialize, Serialize};
 
 use crate::results::or_nan;
 
-/// A run that has ended.
+/// A finished run of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tried {
-    /// Its number, from 1.
+    /// Number of the run, counted from 1.
     pub run: usize,
     /// Units of each hidden layer.
     pub hidden: Vec<usize>,
@@ -30,18 +30,19 @@ pub struct Tried {
 pub struct Validation {
     /// The epoch, counted from 1.
     pub best_epoch: usize,
-    /// Root mean squared error of the standardized target, by which runs are compared.
+    /// Root mean squared error of the standardized target. Runs are compared by it.
     pub rmse: f64,
     /// Root mean squared error in the target's unit.
     #[serde(deserialize_with = "or_nan")]
     pub rmse_in_unit: f64,
-    /// R² of the target, or of its logarithm if that is learned; NaN if the target is constant there.
+    /// R² of the target, or of its logarithm if that is learned; NaN if the target is constant in
+    /// the validation part.
     #[serde(deserialize_with = "or_nan")]
     pub r2: f64,
 }
 
 impl Tried {
-    /// The error by which runs are compared: infinite if training diverged.
+    /// The error that runs are compared by: infinite if training diverged.
     pub fn error(&self) -> f64 {
         self.validation.map_or(f64::INFINITY, |validation| validation.rmse)
     }

@@ -1,7 +1,9 @@
-//! The desktop program's window: settings form, table preview, live view of the training, and results.
+//! The desktop program's window: settings form, table preview, live view of the training run, and
+//! results.
 //!
-//! All views read a [`crate::Snapshot`], so neither the training nor the window blocks on the other. Every action has a
-//! key (F1 lists them), and every input a label for screen readers, which the tests use too.
+//! All views read a [`crate::Snapshot`], so training and the window never block each other. Every
+//! action has a key (F1 lists them). Every input has a label for screen readers, which the tests
+//! use too.
 //!
 //! Rendering needs OpenGL 2.1 or OpenGL ES 2.0.
 
@@ -40,7 +42,7 @@ pub use self::app::{App, Options};
 use self::frame_times::{Timed, VARIABLE};
 use crate::Settings;
 
-/// A failure to open the window.
+/// Why the window cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the window cannot be opened: {0}; it needs a desktop with OpenGL 2.1; without one, use `regression-studio train`"
@@ -81,7 +83,7 @@ pub fn run(settings: Settings) -> Result<(), WindowError> {
         Ok(()) => return Ok(()),
         Err(error) => WindowError(reason(&error.to_string())),
     };
-    // The console closes with the program, before anyone has read it.
+    // The console closes with the program, before anyone can read it.
     #[cfg(windows)]
     if has_own_console {
         let dialog = rfd::MessageDialog::new().set_level(rfd::MessageLevel::Error).set_title("Regression Studio");
@@ -90,7 +92,7 @@ pub fn run(settings: Settings) -> Result<(), WindowError> {
     Err(error)
 }
 
-/// The system's message without winit's source location.
+/// The system's message, without winit's source location.
 fn reason(error: &str) -> String {
     let plain = error.split_once("os error at ").and_then(|(_, rest)| rest.split_once(": "));
     plain.map_or(error, |(_, reason)| reason).trim_end_matches('.').to_owned()

@@ -1,20 +1,22 @@
-//! A bound on the nesting depth of a TOML text, checked before it is parsed.
+//! Limits the nesting depth of a TOML text before it is parsed.
 //!
-//! The parser bounds brackets and the parts of a dotted key separately: dotted keys in nested brackets give values
-//! thousands of levels deep, and recursive code over them overflows the stack.
+//! The parser limits brackets and the parts of a dotted key separately. Dotted keys in nested
+//! brackets can therefore give values thousands of levels deep, and recursive code over these
+//! overflows the stack.
 
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;
 
-/// Maximum nesting of brackets and dots. Settings need three; a table's header and the keys below it count separately.
+/// Maximum nesting of brackets and dots. Settings need three levels. A table's header and the keys
+/// below it count separately.
 const MAX_DEPTH: usize = 32;
 
 /// Checks the nesting depth.
 ///
 /// # Errors
-/// If it exceeds [`MAX_DEPTH`]; one line with the line number.
+/// If it exceeds [`MAX_DEPTH`]. The message is one line with the line number.
 pub(super) fn check(text: &str) -> Result<(), String> {
-    // Dots of the current key in each open bracket; the first entry is the top level.
+    // Number of dots of the current key in each open bracket; the first entry is the top level.
     let mut dots = vec![0_usize];
     let mut depth = 0;
     for token in Source::new(text).lex() {

@@ -1,6 +1,6 @@
-//! The settings' labels, units, ranges and explanations.
+//! Labels, units, ranges and explanations of the settings.
 
-/// What a form and a settings file say about a setting.
+/// The texts for a setting in the form and in a settings file.
 struct FieldTexts {
     label: &'static str,
     unit: &'static str,
@@ -9,8 +9,8 @@ struct FieldTexts {
     explanation: &'static str,
 }
 
-/// Defines [`Field`] by the texts of each field, in the form's order. A field without `unit` has none; one without `in_file`
-/// has the same values in a settings file as in the form.
+/// Defines [`Field`] from the texts of each field, in the form's order. `unit` is empty if absent.
+/// Without `in_file`, a settings file accepts the same values as the form.
 macro_rules! fields {
     ($($field:ident {
         label: $label:literal,
@@ -46,7 +46,7 @@ macro_rules! fields {
 }
 
 impl Field {
-    /// Name shown beside the input.
+    /// Name shown next to the input.
     pub fn label(self) -> &'static str {
         self.texts().label
     }
@@ -56,7 +56,7 @@ impl Field {
         self.texts().unit
     }
 
-    /// Valid values, as a phrase that follows "must be".
+    /// Valid values, as a phrase that completes "must be".
     pub fn range(self) -> &'static str {
         self.texts().range
     }

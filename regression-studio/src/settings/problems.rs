@@ -1,4 +1,4 @@
-//! Validation of the settings: every invalid value, with a remedy.
+//! Validates the settings: finds every invalid value and suggests a remedy.
 
 use neural_net::device::TrainingDevice;
 
@@ -24,7 +24,8 @@ impl std::fmt::Display for Problem {
 /// Maximum numbers of hidden layers and of neurons per layer.
 pub(super) const MAX_LAYERS: usize = 8;
 pub(crate) const MAX_NEURONS: usize = 1024;
-/// Maximum number of different texts or whole numbers of a target that may be classes.
+/// Maximum number of different texts or whole numbers in a target before they are no longer
+/// considered classes.
 pub(crate) const MAX_CLASSES: usize = 10;
 /// Minimum number of rows: two to train on, one to validate, one to test.
 pub(crate) const MIN_ROWS: usize = 4;
@@ -38,7 +39,7 @@ pub(super) fn problems(settings: &Settings, table: Option<&Table>) -> Vec<Proble
     found.0
 }
 
-/// The problem of a text column with too many categories.
+/// The message for a text column with too many categories.
 fn too_many_categories(column: &Column, texts: usize, limit: usize) -> String {
     let name = column.name();
     match &csv::units(column)[..] {
@@ -58,7 +59,7 @@ fn too_many_categories(column: &Column, texts: usize, limit: usize) -> String {
     }
 }
 
-/// The problem of a target of texts.
+/// The message for a text column as target.
 fn not_numeric(column: &Column, table: &Table) -> String {
     let name = column.name();
     let texts = column.categories().map(|categories| categories.names.iter().collect::<Vec<_>>()).unwrap_or_default();
@@ -79,7 +80,7 @@ fn not_numeric(column: &Column, table: &Table) -> String {
     }
 }
 
-/// The column whose name differs from `name` by case and blanks alone.
+/// The column with a name that differs from `name` only by case and blanks.
 fn meant<'a>(table: &'a Table, name: &str) -> Option<&'a str> {
     table.columns().iter().map(Column::name).find(|column| are_alike(column, name))
 }
@@ -186,7 +187,8 @@ impl Found {
         let layers = &network.hidden;
         let is_valid = layers.len() <= MAX_LAYERS && layers.iter().all(|units| (1..=MAX_NEURONS).contains(units));
         self.in_range(Field::Hidden, format_args!("{layers:?}"), is_valid);
-        // Other activations ignore gain and threshold, but files contain them, so they must be finite to be read again.
+        // Other activations ignore gain and threshold. Files contain them anyway, so they must be
+        // finite to be read again.
         let (gain, threshold, is_used) =
             (network.gain, network.threshold, network.activation == HiddenActivation::Sigmoid);
         self.in_range(Field::Gain, gain, gain.is_finite() && (!is_used || (gain > 0.0 && gain <= 100.0)));

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use super::problems::{MAX_LAYERS, MAX_NEURONS};
 
-/// The values that a search draws from, and the seed of the draws.
+/// The values that a search draws from, and the seed for drawing them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchSettings {
     /// Minimum and maximum number of hidden layers.
     pub layers: [usize; 2],
-    /// Widths of a hidden layer. Each layer has one of them.
+    /// Possible widths of a hidden layer, drawn for each layer.
     pub widths: Vec<usize>,
     /// Minimum and maximum learning rate. Its logarithm is drawn uniformly.
     pub learning_rate: [f64; 2],
     /// Minimum and maximum weight decay λ. Its logarithm is drawn uniformly.
     pub regularization: [f64; 2],
-    /// Seed of the draws.
+    /// Seed for drawing the values.
     pub seed: u64,
 }
 
@@ -33,12 +33,13 @@ impl Default for SearchSettings {
 }
 
 impl SearchSettings {
-    /// Whether these are the defaults, which files omit.
+    /// Whether these are the defaults. Files omit them.
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The first range that a search cannot draw from: its key, the problem and a way out, in one line.
+    /// The first range that a search cannot draw from: its key, the problem and a remedy, in one
+    /// line.
     pub fn problem(&self) -> Option<String> {
         let [fewest, most] = self.layers;
         if fewest > most {
@@ -62,7 +63,7 @@ impl SearchSettings {
     }
 }
 
-/// The problem of a range from which logarithms are drawn.
+/// The problem of a range that is drawn logarithmically.
 fn logarithmic(key: &str, [low, high]: [f64; 2], (limit, example): (f64, &str)) -> Option<String> {
     if !(low > 0.0 && high > 0.0) {
         return Some(format!(

@@ -1,4 +1,4 @@
-//! The actions, their keys and labels.
+//! The actions with their keys and labels.
 
 use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 
@@ -7,11 +7,11 @@ use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 pub(crate) enum Tab {
     /// The table's rows.
     Data,
-    /// What to decide before training.
+    /// Findings to decide on before training.
     Findings,
     /// The training run and its results.
     Training,
-    /// Predictions with the network of the run.
+    /// Predictions with the run's network.
     Predict,
     /// Comparison of runs.
     Compare,
@@ -19,13 +19,13 @@ pub(crate) enum Tab {
     Search,
 }
 
-/// An action of the user, by mouse or keyboard.
+/// A user's action, by mouse or keyboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     OpenData,
     BuiltIn,
     ReadAgain,
-    /// Of the workbook, the sheet with this index.
+    /// Reads the workbook's sheet with this index.
     ReadSheet(usize),
     CancelLoading,
     Start,
@@ -57,7 +57,8 @@ pub(crate) enum Action {
 const CTRL: Modifiers = Modifiers::COMMAND;
 const CTRL_SHIFT: Modifiers = Modifiers { shift: true, ..Modifiers::COMMAND };
 
-/// All keyboard shortcuts. A shortcut with Shift precedes the same one without, which would match too.
+/// All keyboard shortcuts. A shortcut with Shift precedes the same one without Shift, which would
+/// match too.
 pub(crate) const KEYS: [(KeyboardShortcut, Action); 24] = [
     (KeyboardShortcut::new(CTRL_SHIFT, Key::O), Action::OpenRun),
     (KeyboardShortcut::new(CTRL, Key::O), Action::OpenData),
@@ -184,8 +185,8 @@ impl Action {
     }
 }
 
-/// The action whose key was pressed. Escape has an action only while data are loading; a text field undoes its own
-/// changes.
+/// The action for the pressed key. Escape is an action only while data are loading. Undo and redo
+/// are actions only outside text fields, which undo their own changes.
 pub(crate) fn pressed(context: &Context, is_loading: bool) -> Option<Action> {
     let is_typing = context.egui_wants_keyboard_input();
     let is_active = |action| match action {

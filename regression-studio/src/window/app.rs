@@ -33,22 +33,22 @@ use crate::run_folder::RunFolderError;
 use crate::session::State;
 use crate::{SavedRun, Settings, Table};
 
-/// What the window needs to know of its surroundings.
+/// What the window needs to know about its environment.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether paths are requested through the system's file dialog first; they can be typed in any case.
+    /// Whether the system's file dialog asks for paths first. Paths can be typed in any case.
     pub uses_system_dialogs: bool,
-    /// Whether the other kind of network is tried after a run on a small table without a request.
+    /// Whether the other kind of network is tried automatically after a run on a small table.
     pub tries_other_kind: bool,
-    /// The folder that is suggested for saved runs and predictions.
+    /// The default folder for saved runs and predictions.
     pub runs_folder: PathBuf,
-    /// The folder for copies of unsaved runs, from which they are recovered if the program ends unexpectedly; `None`
-    /// for no copies.
+    /// The folder for copies of unsaved runs. They are recovered from there if the program ends
+    /// unexpectedly. `None` for no copies.
     pub copies_folder: Option<PathBuf>,
 }
 
 impl Options {
-    /// Those of a desktop program.
+    /// Options for a desktop program.
     pub fn of_user() -> Self {
         Self {
             uses_system_dialogs: true,
@@ -68,18 +68,18 @@ enum Closing {
     Asking,
     /// Files are being written.
     Waiting,
-    /// The unsaved runs are saved or discarded.
+    /// The unsaved runs have been saved or discarded.
     Confirmed,
 }
 
-/// A run's folder that is read in the background.
+/// A run's folder that is being read in the background.
 type Opening = (PathBuf, Task<Result<Loaded<SavedRun>, RunFolderError>>);
 
 /// The window's state.
 pub struct App {
     form: Form,
     table: Option<Arc<Table>>,
-    /// The file of the table, as it was when it was read.
+    /// The table's file, in its state when it was read.
     file: Option<WatchedFile>,
     loading: Option<Loading>,
     watched: Option<Watched>,
@@ -94,7 +94,7 @@ pub struct App {
     failures: VecDeque<Failure>,
     path_dialog: Option<PathDialog>,
     shows_keys: bool,
-    /// Message about the last action, shown beside the buttons.
+    /// Message about the last action, shown next to the buttons.
     notice: String,
     options: Options,
     closing: Closing,
@@ -103,7 +103,7 @@ pub struct App {
     copy: Option<unsaved::Copy>,
     /// Threads that remove copies.
     discarding: Vec<JoinHandle<()>>,
-    /// The search for a run that was left behind.
+    /// The background search for a run that an earlier process left behind.
     finding: Option<Task<Option<Recovered>>>,
     recovered: Option<Recovered>,
 }
@@ -190,7 +190,7 @@ impl App {
         asks || self.shows_keys || self.path_dialog.is_some() || !self.failures.is_empty()
     }
 
-    /// Takes new results of the loading and the training thread.
+    /// Receives new results from the loading and the training thread.
     fn poll_background(&mut self) {
         match self.loading.as_mut().and_then(Loading::poll) {
             None => {}
@@ -234,7 +234,7 @@ impl App {
         self.watched = Some(watched);
     }
 
-    /// Takes what was found out about the run, and tries the other kind of network on a small table.
+    /// Receives the results of checks, and tries the other kind of network on a small table.
     fn poll_checks(&mut self, context: &Context) {
         let Some(run) = self.watched.as_ref().and_then(Watched::trained_run).map(Arc::clone) else { return };
         if let Some(message) = self.checks.poll(&run) {
@@ -253,7 +253,7 @@ impl App {
         }
     }
 
-    /// Takes what the threads that read and write runs and predictions have done.
+    /// Receives results from the threads that read and write runs and predictions.
     fn poll_files(&mut self, context: &Context) {
         if let Some(found) = self.finding.as_ref().and_then(Task::poll) {
             (self.finding, self.recovered) = (None, found.unwrap_or(None));
@@ -281,7 +281,7 @@ impl App {
         }
     }
 
-    /// Whether files are being written, without which the program must not end.
+    /// Whether files are being written. The program must not end before they are.
     fn is_writing(&self) -> bool {
         self.saving.folder().is_some() || self.predict.is_saving() || !self.discarding.is_empty()
     }
@@ -291,10 +291,10 @@ impl App {
         self.discarding.extend(self.copy.take().map(unsaved::Copy::discard));
     }
 
-    /// Copies a run that has ended and is not saved, and removes the copy when no run is unsaved.
+    /// Copies a finished, unsaved run, and removes the copy once no run is unsaved.
     fn keep_copy(&mut self, context: &Context) {
         if let Some(error) = self.copy.as_ref().and_then(unsaved::Copy::failure) {
-            // Said once: without the folder there is no further attempt.
+            // Reported only once: without the folder there is no further attempt.
             self.options.copies_folder = None;
             self.notice = format!("⚠ Unsaved runs would be lost in a crash: {error}");
         }
@@ -315,7 +315,7 @@ impl App {
         }
     }
 
-    /// Asks whether to open a run that was left behind, and about unsaved runs before the window closes.
+    /// Asks whether to open a recovered run, and asks about unsaved runs before the window closes.
     fn questions(&mut self, context: &Context) {
         if let Some(recovered) = &self.recovered {
             let run = &recovered.run;
@@ -332,7 +332,7 @@ impl App {
                 match answer {
                     0 => {
                         self.open_recovered(&recovered, context);
-                        // Its new copy first.
+                        // Write the run's new copy first.
                         self.keep_copy(context);
                         match &self.copy {
                             Some(copy) => copy.then_remove(recovered),
@@ -377,7 +377,7 @@ impl App {
         }
     }
 
-    /// What a dropped file does: on the predictions' view it is predicted, on the others opened.
+    /// What a dropped file does: the Predict view predicts it, the other views open it.
     fn opening_action(&self) -> Action {
         if self.tab == Tab::Predict { Action::PredictFile } else { Action::OpenData }
     }

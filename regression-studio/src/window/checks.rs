@@ -1,5 +1,6 @@
-//! What is found out about a run after its end, in the background: its spread over the folds of a cross-validation, the
-//! errors of boosted trees, and whether the other kind of network is better on the validation part.
+//! Checks of a finished run, in the background: its variation over the folds of a cross-validation,
+//! the errors of boosted trees, and whether the other kind of network is better on the validation
+//! part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -16,21 +17,21 @@ use crate::saved_run::SavedRun;
 use crate::settings::NetworkKind;
 use crate::{Settings, Table, trees};
 
-/// Maximum number of rows with which the other kind of network is tried without a request.
+/// Maximum number of rows for trying the other kind of network automatically.
 pub(crate) const MAX_UNASKED_ROWS: usize = 5000;
-/// Bounds of the number of folds.
+/// Valid numbers of folds.
 const FOLDS: std::ops::RangeInclusive<usize> = 2..=20;
 
-/// The checks of the run that is shown.
+/// The checks of the shown run.
 pub(crate) struct Checks {
     /// Number of folds of the next cross-validation.
     folds: usize,
     working: Option<Working>,
     of_folds: Option<Vec<Results>>,
     of_other: Option<(Comparison, Arc<SavedRun>)>,
-    /// The run with further results.
+    /// The run with added results.
     extended: Option<Arc<SavedRun>>,
-    /// Whether the other kind has been tried without a request, or need not be.
+    /// Whether the other kind of network was already tried automatically, or need not be.
     pub(crate) has_tried_other: bool,
 }
 
@@ -57,7 +58,7 @@ enum Found {
 }
 
 impl Checks {
-    /// Those of another run, with the same number of folds.
+    /// The checks for another run, with the same number of folds.
     pub(crate) fn of_next_run(&self) -> Self {
         Self { folds: self.folds, ..Self::default() }
     }
@@ -78,7 +79,7 @@ impl Checks {
         });
     }
 
-    /// Starts to train the other kind of network.
+    /// Starts training the other kind of network.
     pub(crate) fn try_other_kind(&mut self, table: Arc<Table>, settings: &Settings, context: &Context) {
         self.has_tried_other = true;
         let (settings, wake) = (settings.clone(), context.clone());
@@ -93,14 +94,15 @@ impl Checks {
         });
     }
 
-    /// Starts to fit boosted trees, which cannot be stopped: their result is then ignored.
+    /// Starts fitting boosted trees. This cannot be stopped; if it is canceled, its result is
+    /// ignored.
     pub(crate) fn boost_trees(&mut self, table: Arc<Table>, run: Arc<SavedRun>, context: &Context) {
         self.start("Fitting boosted trees…".to_owned(), context, move |_, _| {
             trees::add(&table, &run).map(|run| Some(Found::Trees(Arc::new(run))))
         });
     }
 
-    /// The run with further results, once.
+    /// The run with added results. Returns it only once.
     pub(crate) fn take_extended(&mut self) -> Option<Arc<SavedRun>> {
         self.extended.take()
     }
@@ -117,7 +119,7 @@ impl Checks {
         self.working = Some(Working { text, progress, _stop: stop, task });
     }
 
-    /// Takes the outcome of a check of this run. Returns a failure in one line.
+    /// Receives the outcome of a check of this run. Returns an error in one line.
     pub(crate) fn poll(&mut self, run: &SavedRun) -> Option<String> {
         let found = self.working.as_ref()?.task.poll()?;
         self.working = None;
@@ -139,13 +141,14 @@ impl Checks {
         self.working.is_some()
     }
 
-    /// The run of the other kind, if it is better.
+    /// The run with the other kind of network, if it is better.
     pub(crate) fn better(&self) -> Option<&Arc<SavedRun>> {
         self.of_other.as_ref().filter(|(comparison, _)| comparison.is_other_better()).map(|(_, run)| run)
     }
 
-    /// Draws what was found out of the other kind, the buttons, progress and the cross-validation. `disabled` is the reason for which no check can start. Returns
-    /// the action that the user has chosen.
+    /// Draws the result for the other kind of network, the buttons, the progress and the
+    /// cross-validation. `disabled` is the reason why no check can start. Returns the user's chosen
+    /// action.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
@@ -160,7 +163,7 @@ impl Checks {
         if let Some(working) = &self.working {
             ui.horizontal(|ui| {
                 let share = working.progress.load(Ordering::Relaxed) as f32 / 1000.0;
-                // Boosted trees report none.
+                // Boosted trees do not report progress.
                 match share > 0.0 {
                     true => ui.add(egui::ProgressBar::new(share).desired_width(80.0).desired_height(8.0)),
                     false => ui.spinner(),
@@ -200,7 +203,7 @@ impl Checks {
     }
 }
 
-/// Mean and standard deviation over the folds' test parts.
+/// Shows mean and standard deviation over the folds' test parts.
 fn show_spreads(ui: &mut Ui, results: &[Results]) {
     let palette = theme::palette(ui);
     let title = format!("Test parts of {} folds, mean ± standard deviation", results.len());

@@ -24,9 +24,9 @@ struct Listed {
     is_chosen: bool,
 }
 
-/// Width of the input of a name.
+/// Width of a name's text field.
 const NAME_WIDTH: f32 = 110.0;
-/// Maximum number of runs in a comparison, which have a color each.
+/// Maximum number of runs in a comparison. Each has its own color.
 const MAX_CHOSEN: usize = 6;
 
 /// All runs trained or opened in this window.
@@ -37,8 +37,8 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Adds a run to the comparison, in place of the oldest if that is full; `saved` is its state on disk. Returns its
-    /// index.
+    /// Adds a run to the comparison, replacing the oldest if the comparison is full. `saved` is its
+    /// state on disk. Returns the run's index.
     pub(crate) fn add(&mut self, name: String, run: Arc<SavedRun>, saved: Option<Arc<SavedRun>>) -> usize {
         self.runs.push(Listed { name, run, saved, is_chosen: true });
         if self.chosen().count() > MAX_CHOSEN
@@ -72,14 +72,14 @@ impl Runs {
         named.map_or_else(|| "run".to_owned(), |listed| listed.name.clone())
     }
 
-    /// The runs with at least one epoch that are not on disk, by their names.
+    /// The names and runs that have at least one epoch and are not on disk.
     pub(crate) fn unsaved(&self) -> impl Iterator<Item = (&str, &Arc<SavedRun>)> {
         let is_saved = |listed: &Listed| listed.saved.as_ref().is_some_and(|saved| Arc::ptr_eq(saved, &listed.run));
         let unsaved = self.runs.iter().filter(move |listed| !listed.run.history.is_empty() && !is_saved(listed));
         unsaved.map(|listed| (listed.name.as_str(), &listed.run))
     }
 
-    /// Notes that a run is on disk.
+    /// Records that a run is on disk.
     pub(crate) fn mark_saved(&mut self, run: &Arc<SavedRun>) {
         for listed in self.runs.iter_mut().filter(|listed| Arc::ptr_eq(&listed.run, run)) {
             listed.saved = Some(Arc::clone(run));
@@ -122,7 +122,7 @@ pub(crate) fn show(ui: &mut Ui, runs: &mut Runs, scale: &mut ErrorScale) {
     });
 }
 
-/// A check box for each run; no more can be chosen than there are colors.
+/// A check box for each run. At most as many can be chosen as there are colors.
 fn choose(ui: &mut Ui, runs: &mut Runs) {
     let mut colors = theme::palette(ui).of_runs().into_iter();
     let is_full = runs.chosen().count() >= MAX_CHOSEN;
@@ -144,7 +144,7 @@ fn choose(ui: &mut Ui, runs: &mut Runs) {
 /// A metric's name and accessor.
 type Figure = (&'static str, fn(&Metrics) -> Option<f64>);
 
-/// The table of differing settings, followed by the test part's metrics; the names can be edited.
+/// The table of differing settings, followed by the test part's metrics. The names can be edited.
 fn differences(ui: &mut Ui, runs: &mut Runs, colors: &[Color32]) {
     let count = runs.chosen().count();
     egui::Grid::new("differences").num_columns(1 + count).spacing([24.0, 4.0]).striped(true).show(ui, |ui| {

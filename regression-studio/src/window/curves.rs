@@ -1,4 +1,4 @@
-//! Error curves over the epochs, of one or several runs.
+//! Error curves over the epochs, for one or several runs.
 
 use std::ops::RangeInclusive;
 
@@ -53,7 +53,8 @@ impl ErrorScale {
     }
 }
 
-/// Training and validation curve of a history; with equal colors, the training curve is dashed.
+/// Training and validation curve of a history. If their colors are equal, the training curve is
+/// dashed.
 pub(crate) fn of_history(
     history: &[EpochErrors],
     scale: ErrorScale,
@@ -71,8 +72,8 @@ pub(crate) fn of_history(
     ]
 }
 
-/// Draws the plot over `epochs` epochs. `best` is the epoch to mark, unless 0, and the mark's color; without it, the
-/// colors are explained elsewhere and there is no legend.
+/// Draws the plot over `epochs` epochs. `best` is the epoch to mark, unless 0, and the mark's
+/// color. Without `best` there is no legend, because the colors are explained elsewhere.
 pub(crate) fn show(
     ui: &mut Ui,
     name: &str,
@@ -119,7 +120,8 @@ pub(crate) fn show(
     response.response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Image, true, &spoken));
 }
 
-/// Explains the colors, above the plot so that no curve is covered; `best` is the color of the best epoch's mark.
+/// Explains the colors. It is above the plot to cover no curve. `best` is the color of the best
+/// epoch's mark.
 fn legend(ui: &mut Ui, curves: &[Curve], best: Option<Color32>) {
     ui.horizontal(|ui| {
         let curves = curves.iter().map(|curve| (curve.color, curve.name.as_str()));
@@ -165,7 +167,7 @@ fn axis_label(scale: ErrorScale, mark: GridMark, shown: &RangeInclusive<f64>) ->
     }
     let power = number::power_of_ten(mark.value);
     let digit = 10.0_f64.powf(mark.value - mark.value.floor()).round() as i32;
-    // Labels between the powers of ten, more if few powers are visible.
+    // Labels between the powers of ten; there are more if few powers are visible.
     let labelled: &[i32] = if shown.end() - shown.start() < 1.2 { &[2, 3, 4, 6, 8] } else { &[2, 5] };
     if power.is_empty() && labelled.contains(&digit) { number::tick(scale.error_at(mark.value)) } else { power }
 }

@@ -14,7 +14,7 @@ use crate::settings::NetworkKind;
 use crate::{Settings, Snapshot};
 
 const GAP: f32 = 8.0;
-/// Minimum width of the view for tiles side by side.
+/// Minimum width of the view for showing tiles side by side.
 const MIN_WIDTH: f32 = 680.0;
 /// Height of a tile in a single column.
 const COLUMN_TILE: f32 = 300.0;
@@ -28,9 +28,9 @@ struct View<'a> {
     suggestions: &'a [Action],
 }
 
-/// Draws the view. Without a run, it shows the network of the settings. Returns the action that the user has chosen;
-/// `suggestions` are what could improve the result; `checks` what is found out about the run, with the reason for which no
-/// more can be.
+/// Draws the view. Without a run, it shows the network described by the settings. Returns the
+/// user's chosen action. `suggestions` could improve the result. `checks` are the run's checks,
+/// with the reason why no more can start.
 pub(crate) fn show(
     ui: &mut Ui,
     watched: Option<&Watched>,
@@ -58,7 +58,7 @@ pub(crate) fn show(
 }
 
 impl View<'_> {
-    /// Draws the four tiles at these places.
+    /// Draws the four tiles in these areas.
     fn tiles(
         &self,
         ui: &mut Ui,
@@ -136,7 +136,7 @@ impl View<'_> {
     }
 }
 
-/// Four tiles one below the other.
+/// Four tiles in one column.
 fn column(area: Rect) -> [Rect; 4] {
     let size = vec2(area.width() - GAP, COLUMN_TILE);
     [0.0, 1.0, 2.0, 3.0].map(|index| Rect::from_min_size(area.min + vec2(0.0, index * (COLUMN_TILE + GAP)), size))
@@ -156,7 +156,7 @@ fn quarters(area: Rect) -> [Rect; 4] {
     ]
 }
 
-/// A card at `area` with a title and, to its right, switches.
+/// A card at `area` with a title, and switches to the right of the title.
 fn tile(ui: &mut Ui, area: Rect, title: &str, switches: impl FnOnce(&mut Ui), contents: impl FnOnce(&mut Ui)) {
     let builder = UiBuilder::new().max_rect(area).id_salt((title.split(':').next(), "tile"));
     ui.scope_builder(builder, |ui| {
@@ -171,7 +171,7 @@ fn tile(ui: &mut Ui, area: Rect, title: &str, switches: impl FnOnce(&mut Ui), co
     });
 }
 
-/// What the colors of the drawn weights mean, from right to left.
+/// Explains the colors of the drawn weights, from right to left.
 fn weights_legend(ui: &mut Ui, kind: NetworkKind) {
     let palette = theme::palette(ui);
     if kind == NetworkKind::Table {
@@ -183,7 +183,7 @@ fn weights_legend(ui: &mut Ui, kind: NetworkKind) {
     }
 }
 
-/// Contents of the results tile before the end: the errors of the last and the best epoch.
+/// Contents of the results tile during training: the errors of the last and the best epoch.
 fn so_far(ui: &mut Ui, snapshot: &Snapshot, target: &str) {
     hint(ui, "Shown after training: metrics of the network, linear least squares and the mean.");
     let best = snapshot.history.iter().find(|record| record.epoch == snapshot.best_epoch);
@@ -242,13 +242,13 @@ fn status(ui: &mut Ui, has_run: bool, snapshot: &Snapshot) {
             ("Samples per second", shown(speed)),
             ("Device", if snapshot.device.is_empty() { "–".to_owned() } else { snapshot.device.clone() }),
         ];
-        // In a narrow window the first facts only.
+        // A narrow window shows only the first facts.
         let count = if ui.max_rect().width() < MIN_WIDTH { 2 } else { facts.len() };
         for (name, value) in facts.into_iter().take(count) {
             ui.add_space(8.0);
             ui.spacing_mut().item_spacing = vec2(5.0, 0.0);
             ui.label(RichText::new(name).small().color(palette.grey));
-            // Why it is this one, in parentheses, is in the tooltip only.
+            // The parentheses explain the value and appear only in the tooltip.
             let short = value.split(" (").next().unwrap_or_default();
             let label = egui::Label::new(RichText::new(short).strong()).truncate();
             ui.add(label).on_hover_text(format!("{name}: {value}"));

@@ -10,15 +10,15 @@ use super::theme;
 
 /// A failed operation.
 pub(crate) struct Failure {
-    /// The failed operation.
+    /// Name of the operation and that it failed.
     pub(crate) title: &'static str,
-    /// The reason, one line with the file, row or field.
+    /// The reason, in one line with the file, row or field.
     pub(crate) message: String,
     /// Hint on how to continue.
     pub(crate) hint: &'static str,
 }
 
-/// Shows a failure. Returns whether the user has closed the dialog.
+/// Shows a failure. Returns whether the user closed the dialog.
 pub(crate) fn failure(context: &Context, failure: &Failure) -> bool {
     dialog(context, "failure", |ui| {
         let red = theme::palette(ui).red;
@@ -31,8 +31,8 @@ pub(crate) fn failure(context: &Context, failure: &Failure) -> bool {
     })
 }
 
-/// Asks a question with one button per answer, the first of them the default. Returns the index of the chosen answer, and
-/// the last one if the dialog was closed.
+/// Asks a question with one button per answer; the first is the default. Returns the index of the
+/// chosen answer, or of the last one if the dialog was closed.
 pub(crate) fn question(context: &Context, title: &str, lines: &[String], answers: &[&str]) -> Option<usize> {
     let mut chosen = None;
     let is_closed = dialog(context, "question", |ui| {
@@ -62,7 +62,7 @@ pub(crate) fn question(context: &Context, title: &str, lines: &[String], answers
     chosen.or_else(|| is_closed.then(|| answers.len() - 1))
 }
 
-/// Says what the program waits for.
+/// Shows what the program is waiting for.
 pub(crate) fn waiting(context: &Context, text: &str) {
     dialog(context, "waiting", |ui| {
         ui.horizontal(|ui| {
@@ -73,7 +73,7 @@ pub(crate) fn waiting(context: &Context, text: &str) {
     });
 }
 
-/// Lists all keys. Returns whether the user has closed the dialog.
+/// Lists all keys. Returns whether the user closed the dialog.
 pub(crate) fn keys(context: &Context) -> bool {
     dialog(context, "keys", |ui| {
         ui.heading("Keys");
@@ -91,7 +91,7 @@ pub(crate) fn keys(context: &Context) -> bool {
     })
 }
 
-/// A modal dialog, closed by its button, Escape or a click outside. Returns whether it was closed.
+/// A modal dialog that its button, Escape or a click outside closes. Returns whether it was closed.
 fn dialog(context: &Context, name: &str, contents: impl FnOnce(&mut Ui) -> bool) -> bool {
     let frame = egui::Frame::window(&context.style_of(context.theme()));
     let modal = egui::Modal::new(egui::Id::unique(name)).frame(frame);
@@ -102,7 +102,7 @@ fn dialog(context: &Context, name: &str, contents: impl FnOnce(&mut Ui) -> bool)
     response.inner || response.should_close()
 }
 
-/// The default button, which Enter presses. Returns whether it was pressed.
+/// The default button, also pressed by Enter. Returns whether it was pressed.
 fn close_button(ui: &mut Ui, text: &str) -> bool {
     let button = ui.add(theme::primary_button(ui, text));
     if ui.memory(|memory| memory.focused().is_none()) {

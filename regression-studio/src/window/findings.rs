@@ -1,4 +1,4 @@
-//! The view of what a user should decide before training.
+//! The view of findings that a user should decide on before training.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::{Settings, Table};
 /// The state of the view.
 #[derive(Default)]
 pub(crate) struct Findings {
-    /// The table and the settings of which `found` are the findings, or of which they are looked for.
+    /// The table and settings that `found` belongs to, or that are being searched.
     of: Option<(Arc<Table>, DataSettings, SplitOrder)>,
     task: Option<Task<Vec<Finding>>>,
     found: Vec<Finding>,
 }
 
 impl Findings {
-    /// Looks for the findings of a table in the background, if it or the settings have changed.
+    /// Looks for findings in the background if the table or the settings have changed.
     pub(crate) fn follow(&mut self, table: Option<&Arc<Table>>, settings: &Settings, context: &Context) {
         if let Some(found) = self.task.as_ref().and_then(Task::poll) {
             (self.task, self.found) = (None, found.unwrap_or_default());
@@ -42,7 +42,8 @@ impl Findings {
         self.found.len()
     }
 
-    /// Draws the view. Returns the remedy that the user has chosen; there is none while a run is active.
+    /// Draws the view. Returns the user's chosen remedy. No remedy can be chosen while a run is
+    /// active.
     pub(crate) fn show(&self, ui: &mut Ui, table: Option<&Table>, is_training: bool) -> Option<Remedy> {
         let palette = theme::palette(ui);
         theme::card(ui, |ui| {

@@ -11,7 +11,7 @@ use crate::window::{compare, dashboard, recent, theme};
 const FORM_WIDTH: f32 = 376.0;
 
 impl App {
-    /// Draws the window. Returns the action that the user has chosen.
+    /// Draws the window. Returns the user's chosen action.
     pub(super) fn layout(&mut self, ui: &mut Ui) -> Option<Action> {
         let mut action = None;
         let panel = egui::Frame::new().fill(ui.visuals().panel_fill);
@@ -133,7 +133,7 @@ impl App {
         action
     }
 
-    /// An action's button; if it is disabled, the tooltip gives the reason.
+    /// An action's button. If it is disabled, its tooltip gives the reason.
     fn button(&mut self, ui: &mut Ui, action: Action, chosen: &mut Option<Action>) {
         let reason = self.disabled_reason(action);
         let button = match (action, &reason) {

@@ -1,4 +1,4 @@
-//! Execution of the actions, and the reasons for which they are disabled.
+//! Executes the actions, and explains why actions are disabled.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::window::watched::Watched;
 use crate::{Session, Settings};
 
 impl App {
-    /// The reason why an action is disabled; `None` if it is enabled.
+    /// Why an action is disabled; `None` if it is enabled.
     pub(super) fn disabled_reason(&mut self, action: Action) -> Option<String> {
         let state = self.watched.as_ref().map(|watched| watched.snapshot().state.clone());
         let is_active = self.watched.as_ref().is_some_and(Watched::is_active);
@@ -116,7 +116,7 @@ impl App {
         self.data_disabled_reason(run)
     }
 
-    /// The reason why nothing further can be found out about the run that is shown.
+    /// Why no check can start for the shown run.
     fn check_disabled_reason(&self) -> Option<String> {
         let watched = self.watched.as_ref().filter(|watched| !watched.is_active());
         let Some(run) = watched.and_then(Watched::trained_run).filter(|run| run.ended.is_some()) else {
@@ -128,7 +128,7 @@ impl App {
         self.data_disabled_reason(run)
     }
 
-    /// The reason why this run cannot go on with the data that are loaded.
+    /// Why this run cannot continue with the loaded data.
     fn data_disabled_reason(&self, run: &SavedRun) -> Option<String> {
         if self.loading.is_some() {
             return Some("The data are still loading.".to_owned());
@@ -155,7 +155,7 @@ impl App {
             Action::ReadSheet(index) => {
                 let mut settings = self.form.settings().clone();
                 settings.data.sheet = self.table.as_ref().and_then(|table| table.sheets().get(index).cloned());
-                // Declarations hold for the columns of one sheet only.
+                // Declarations apply only to the columns of one sheet.
                 (settings.data.columns, settings.data.missing) = Default::default();
                 self.load(settings.data.source.clone(), Some(settings), context);
             }
@@ -225,7 +225,7 @@ impl App {
         }
     }
 
-    /// Opens or saves at a path that the user has chosen.
+    /// Opens or saves at a path chosen by the user.
     pub(super) fn use_path(&mut self, purpose: Purpose, path: PathBuf, context: &Context) {
         match purpose {
             Purpose::OpenData => {
@@ -255,7 +255,8 @@ impl App {
         self.loading = Some(Loading::start(&data, settings, context));
     }
 
-    /// Changes the settings as a finding proposes; where other cells are missing now, the table is read again.
+    /// Changes the settings as a finding proposes. If this changes which cells are missing, the
+    /// table is read again.
     pub(super) fn apply(&mut self, remedy: &Remedy, context: &Context) {
         match (remedy, &self.table) {
             (Remedy::RemoveFeature(name), Some(table)) => self.form.toggle_feature(name, table),
@@ -267,7 +268,7 @@ impl App {
         }
     }
 
-    /// Predicts rows with the network of the run that is shown.
+    /// Predicts rows with the shown run's network.
     pub(super) fn predict_rows(&mut self, rows: Rows, context: &Context) {
         if let Some(run) = self.watched.as_ref().and_then(Watched::trained_run) {
             self.predict.start(Arc::clone(run), rows, context);
@@ -300,7 +301,7 @@ impl App {
         }
     }
 
-    /// Goes on for as many epochs as were trained.
+    /// Continues the run for as many epochs as it already has.
     fn train_longer(&mut self, context: &Context) {
         let Some(run) = self.watched.as_ref().and_then(Watched::improving_run) else { return };
         let mut run = Arc::unwrap_or_clone(Arc::clone(run));
@@ -308,7 +309,7 @@ impl App {
         self.go_on(run, context);
     }
 
-    /// Resumes a run on the table that is loaded, under the name that it has.
+    /// Resumes a run on the loaded table, under the same name.
     fn go_on(&mut self, run: SavedRun, context: &Context) {
         let Some(table) = self.table.clone() else { return };
         let listed = self.watched.as_ref().and_then(|watched| watched.listed);
@@ -319,14 +320,14 @@ impl App {
         self.tab = Tab::Training;
     }
 
-    /// Starts to read a run.
+    /// Starts reading a run.
     fn open_run(&mut self, folder: &Path, context: &Context) {
         self.notice = format!("Opening {}…", folder.display());
         let path = folder.to_owned();
         self.opening = Some((folder.to_owned(), Task::start(context, move || run_folder::read(&path))));
     }
 
-    /// Shows a run that was read.
+    /// Shows a run after it was read.
     pub(super) fn opened(
         &mut self,
         folder: &Path,
@@ -362,12 +363,12 @@ impl App {
         }
     }
 
-    /// A new folder for a run of this name.
+    /// A new folder for a run with this name.
     fn folder_for(&self, name: &str) -> PathBuf {
         unsaved::free_folder(&self.options.runs_folder, &unsaved::as_file_name(name), &[])
     }
 
-    /// Closes the window, after asking about unsaved runs and writing what is being written.
+    /// Closes the window after asking about unsaved runs and waiting for pending writes.
     pub(super) fn close(&mut self, context: &Context) {
         if self.closing != Closing::Confirmed {
             if self.saving.folder().is_some() || self.predict.is_saving() {
@@ -397,7 +398,7 @@ impl App {
         }
     }
 
-    /// Notes that a run was saved, or why it was not.
+    /// Records that a run was saved, or why it was not.
     pub(super) fn saved(&mut self, run: &Arc<SavedRun>, folder: &Path, saved: Result<(), String>, context: &Context) {
         match saved {
             Ok(()) => {
@@ -413,7 +414,7 @@ impl App {
         }
     }
 
-    /// Shows the run that a process has left behind.
+    /// Shows the run that an earlier process left behind.
     pub(super) fn open_recovered(&mut self, recovered: &Recovered, context: &Context) {
         let run = Arc::clone(&recovered.run);
         let mut watched = Watched::opened(Arc::clone(&run));
@@ -430,7 +431,7 @@ impl App {
     }
 }
 
-/// Whether both give the same table.
+/// Whether both settings give the same table.
 fn reads_the_same(a: &DataSettings, b: &DataSettings) -> bool {
     a.source == b.source && a.declared() == b.declared()
 }

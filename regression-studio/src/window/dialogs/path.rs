@@ -18,7 +18,7 @@ pub(crate) enum Purpose {
     OpenRun,
     /// Save a run to a folder.
     SaveRun,
-    /// Open a table whose rows are predicted.
+    /// Open a table to predict its rows.
     PredictFile,
     /// Save predictions to a file.
     SavePredictions,
@@ -39,11 +39,12 @@ struct SystemDialog {
     since: Instant,
 }
 
-/// Minimum time in which a user closes the system's dialog; one that ends sooner could not be shown.
+/// Minimum time that a user takes to close the system's dialog. A dialog that ends sooner could not
+/// be shown.
 const MIN_USER_TIME: Duration = Duration::from_millis(1500);
 
 impl PathDialog {
-    /// Opens the dialog; with `use_system`, also the system's file dialog.
+    /// Opens the dialog. With `use_system`, also opens the system's file dialog.
     pub(crate) fn new(purpose: Purpose, suggestion: String, use_system: bool, context: &Context) -> Self {
         let mut dialog = Self { purpose, text: suggestion, system: None, note: "", is_new: true };
         if use_system {
@@ -57,7 +58,7 @@ impl PathDialog {
         self.purpose
     }
 
-    /// Draws the dialog. Returns `Some` when it has ended: the path, or `None` if it was canceled.
+    /// Draws the dialog. Returns `Some` once it has ended: the path, or `None` if it was canceled.
     pub(crate) fn show(&mut self, context: &Context) -> Option<Option<PathBuf>> {
         if let Some(answer) = self.system_answer() {
             return Some(answer);
@@ -118,7 +119,8 @@ impl PathDialog {
         answer
     }
 
-    /// Opens the system's dialog. It is created on this thread, as some systems require, and awaited on another.
+    /// Opens the system's dialog. Some systems require that this thread creates it; another thread
+    /// awaits it.
     fn browse(&mut self, context: &Context) {
         let table = |title: &str| {
             let dialog = rfd::AsyncFileDialog::new()
@@ -132,7 +134,7 @@ impl PathDialog {
             if let Some(name) = suggested.file_name() {
                 dialog = dialog.set_file_name(name.to_string_lossy());
             }
-            // The system's dialog begins elsewhere if the folder does not exist yet.
+            // If the folder does not exist yet, the system's dialog would begin elsewhere.
             if let Some(folder) =
                 suggested.parent().and_then(|folder| folder.ancestors().find(|folder| folder.is_dir()))
             {
@@ -151,14 +153,15 @@ impl PathDialog {
         let context = context.clone();
         std::thread::spawn(move || {
             let path = pollster::block_on(future).map(|handle| handle.path().to_path_buf());
-            // The receiver is gone if the user has typed a path.
+            // The receiver is gone if the user typed a path.
             let _ = sender.send(path);
             context.request_repaint();
         });
         self.system = Some(SystemDialog { chosen, since: Instant::now() });
     }
 
-    /// The answer of the system's dialog, if it has ended. If it could not be shown, the text field remains.
+    /// The answer from the system's dialog, if it has ended. If it could not be shown, the text
+    /// field remains.
     fn system_answer(&mut self) -> Option<Option<PathBuf>> {
         let system = self.system.as_ref()?;
         let chosen = match system.chosen.try_recv() {
@@ -176,7 +179,7 @@ impl PathDialog {
     }
 }
 
-/// Expands a leading `~/` as shells do.
+/// Expands a leading `~/`, like a shell.
 fn expand_home(path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
