@@ -25,12 +25,12 @@ use crate::table::{Column, DecimalMark, Kind};
 use crate::{Settings, Table};
 use neural_net::device::TrainingDevice;
 
-/// Number of hidden layers whose neurons have buttons.
+/// Maximum number of hidden layers with buttons for their neurons.
 const MAX_LAYERS_WITH_BUTTONS: usize = 8;
-/// Neurons of the first hidden layer that the button adds.
+/// Number of neurons when the button adds the first hidden layer.
 const FIRST_LAYER: usize = 32;
 
-/// The settings being edited, and the texts of their input fields.
+/// The settings being edited, and the contents of their input fields.
 pub(crate) struct Form {
     settings: Settings,
     /// Contents of the text fields.
@@ -40,7 +40,7 @@ pub(crate) struct Form {
     /// All problems, cached for the state in `checked`.
     problems: Vec<Problem>,
     checked: Option<(Settings, Option<*const Table>)>,
-    /// The logarithms that suit the table, cached as the problems are.
+    /// The suggested logarithms for the table, cached like the problems.
     suggested: Logarithms,
     /// Earlier settings for the same data set, to undo changes.
     undoer: Undoer<Settings>,
@@ -72,22 +72,22 @@ impl Form {
         self.undoer.has_redo(&self.settings)
     }
 
-    /// Takes the last change back.
+    /// Undoes the last change.
     pub(crate) fn undo(&mut self) {
         if let Some(before) = self.undoer.undo(&self.settings).cloned() {
             self.replace(before);
         }
     }
 
-    /// Makes the change again that was undone last.
+    /// Redoes the change that was undone last.
     pub(crate) fn redo(&mut self) {
         if let Some(after) = self.undoer.redo(&self.settings).cloned() {
             self.replace(after);
         }
     }
 
-    /// Sets everything except data set, target and features to its default, and the logarithms to those that suit the
-    /// table.
+    /// Resets everything except data set, target and features to its default, and the logarithms to
+    /// the table's suggestion.
     pub(crate) fn reset(&mut self, table: Option<&Table>) {
         let defaults = Settings::default();
         let DataSettings { samples, log_target, log_features, bad_rows, one_hot_limit, .. } = defaults.data;
@@ -102,14 +102,14 @@ impl Form {
         });
     }
 
-    /// Makes a change that is undone by itself.
+    /// Makes a change as a single undo step.
     fn change(&mut self, change: impl FnOnce(&mut Self)) {
         self.undoer.add_undo(&self.settings);
         change(self);
         self.undoer.add_undo(&self.settings);
     }
 
-    /// Takes other settings for the same table, which can be undone.
+    /// Replaces the settings for the same table. This can be undone.
     pub(crate) fn replace_with(&mut self, settings: Settings) {
         self.change(|form| form.replace(settings));
     }
@@ -142,18 +142,20 @@ impl Form {
         &self.problems
     }
 
-    /// Adopts a loaded table. If it lacks a chosen column, or no feature is chosen, its last numeric column becomes the
-    /// target, and the others that may be used become the features: numbers, and texts with few categories.
+    /// Adopts a loaded table. If it lacks a chosen column, or no feature is chosen, its last
+    /// numeric column becomes the target. The other usable columns become the features: numbers,
+    /// and texts with few categories.
     pub(crate) fn take_table(&mut self, source: Source, table: &Table) {
         if self.settings.data.source != source {
-            // Columns of another table cannot be brought back, and what is declared about it does not hold.
+            // Columns of the previous table cannot be restored, and its declarations do not apply.
             self.undoer = Undoer::default();
             let data = &mut self.settings.data;
             data.sheet = None;
             (data.decimal_mark, data.encoding, data.first_year, data.header) = (None, None, None, None);
             (data.columns, data.missing) = (BTreeMap::new(), BTreeMap::new());
             if matches!(source, Source::Demo { .. }) {
-                // What the demo is for, not columns that only suit any table.
+                // Use the demo's own features and target, not merely columns that would suit any
+                // table.
                 let DataSettings { features, target, .. } = DataSettings::default();
                 (data.features, data.target, data.source) = (features, target, source);
                 self.take_suggested(table);
@@ -184,7 +186,7 @@ impl Form {
         let features: Vec<&str> = features.map(Column::name).filter(|name| **name != target).collect();
         let (numbering, others): (Vec<&str>, Vec<&str>) =
             features.into_iter().partition(|name| table.numbers_rows(name));
-        // A number of the rows is better than no feature.
+        // A column that numbers the rows is better than no feature.
         let features = if others.is_empty() { numbering } else { others };
         data.features = features.into_iter().map(str::to_owned).collect();
         data.target = target;
@@ -192,20 +194,20 @@ impl Form {
         self.fill_in_by_rows(table);
     }
 
-    /// Sets batch size, epochs and patience to those that suit the number of rows.
+    /// Sets batch size, epochs and patience to suit the number of rows.
     fn fill_in_by_rows(&mut self, table: &Table) {
         self.settings.training.by_rows = ByRows::ALL;
         self.settings.fill_in_by_rows(table);
         self.texts = texts_of(&self.settings);
     }
 
-    /// Sets the logarithms to those that suit the table.
+    /// Sets the logarithms to suit the table.
     pub(crate) fn take_suggested(&mut self, table: &Table) {
         let Logarithms { target, features } = suggested_logarithms(table, &self.settings.data);
         (self.settings.data.log_target, self.settings.data.log_features) = (target, features);
     }
 
-    /// Adds a column of the table to the features, or removes it; the target stays what it is.
+    /// Adds a column of the table to the features, or removes it. The target does not change.
     pub(crate) fn toggle_feature(&mut self, name: &str, table: &Table) {
         let data = &mut self.settings.data;
         if data.target != name {
@@ -213,13 +215,13 @@ impl Form {
         }
     }
 
-    /// Whether a logarithm suits the table that is not used.
+    /// Whether a logarithm is suggested for the table, but not used.
     pub(crate) fn lacks_logarithms(&self) -> bool {
         let data = &self.settings.data;
         (self.suggested.target && !data.log_target) || (self.suggested.features && !data.log_features)
     }
 
-    /// Draws the form. Returns the action that the user has chosen.
+    /// Draws the form. Returns the user's chosen action.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
@@ -256,7 +258,8 @@ impl Form {
         action
     }
 
-    /// The table and the ways to load another one. `has_changed`: its file is another one than was read.
+    /// Shows the table, and the ways to load another one. `has_changed` means that its file changed
+    /// after it was read.
     fn data_set(
         &self,
         ui: &mut Ui,
@@ -308,7 +311,8 @@ impl Form {
         action
     }
 
-    /// The sheet of a workbook that has several. Returns the choice of another one.
+    /// The sheet of a workbook with several sheets. Returns the action if the user chooses another
+    /// one.
     fn sheet(&self, ui: &mut Ui, table: &Table) -> Option<Action> {
         let choices: Vec<(usize, &str)> = table.sheets().iter().map(String::as_str).enumerate().collect();
         let shown = choices.iter().position(|(_, name)| Some(*name) == table.sheet()).filter(|_| choices.len() > 1)?;
@@ -317,7 +321,7 @@ impl Form {
         (chosen != shown).then_some(Action::ReadSheet(chosen))
     }
 
-    /// What is declared about a file.
+    /// Shows the declarations for a file.
     fn reading(&mut self, ui: &mut Ui) {
         if !matches!(self.settings.data.source, Source::File(_)) {
             return;
@@ -395,7 +399,7 @@ impl Form {
         });
     }
 
-    /// Buttons that add and remove a hidden layer, and neurons of each.
+    /// Buttons that add and remove hidden layers, and neurons in each.
     fn layers(&mut self, ui: &mut Ui) {
         let mut hidden = self.settings.network.hidden.clone();
         ui.horizontal_wrapped(|ui| {
@@ -417,7 +421,7 @@ impl Form {
             }
         });
         ui.horizontal(|ui| {
-            // Half of the last layer's neurons, as networks usually narrow towards their output.
+            // Use half of the last layer's neurons, as networks usually narrow toward their output.
             let units = hidden.last().map_or(FIRST_LAYER, |units| (units / 2).max(1));
             let add = ui.small_button("Add layer").on_hover_text(format!("Add a hidden layer of {units} neurons"));
             if add.clicked() {
@@ -451,7 +455,7 @@ impl Form {
         }
     }
 
-    /// What is rarely changed, behind a button; always visible if one of these inputs is wrong.
+    /// Rarely changed inputs, shown by a button. They are always visible if one of them is invalid.
     fn advanced(&mut self, ui: &mut Ui) {
         const FIELDS: [Field; 9] = [
             Field::OneHotLimit,
@@ -516,7 +520,7 @@ impl Form {
         self.note(ui, field);
     }
 
-    /// Shows the setting in its text field, in place of what was typed.
+    /// Shows the setting in its text field, replacing what was typed.
     fn retype(&mut self, field: Field) {
         self.texts.insert(field, typed::text_of(&self.settings, field));
         self.set_from_text(field);

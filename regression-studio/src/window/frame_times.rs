@@ -1,4 +1,4 @@
-//! Frame times: with `REGRESSION_STUDIO_FRAME_TIMES=1`, they are printed when the window closes.
+//! Frame times: if `REGRESSION_STUDIO_FRAME_TIMES=1`, prints them when the window closes.
 
 use std::time::{Duration, Instant};
 
@@ -9,18 +9,19 @@ use super::App;
 /// The environment variable that enables the measurement.
 pub(super) const VARIABLE: &str = "REGRESSION_STUDIO_FRAME_TIMES";
 
-/// The first seconds are measured apart: their frames draw all characters for the first time, whatever the table.
+/// The first seconds are measured separately: their frames draw all characters for the first time,
+/// whatever the table.
 const START: Duration = Duration::from_secs(3);
 
 /// The window with timed frames; times in milliseconds.
 pub(super) struct Timed {
     app: App,
-    /// When it was opened, and the slowest layout of the first seconds.
+    /// The time of opening, and the slowest layout of the first seconds.
     opened: Instant,
     slowest_of_start: f32,
     /// Layout of this program's views.
     views: Vec<f32>,
-    /// A whole frame as eframe measures it: views, tessellation, painting.
+    /// A whole frame as measured by eframe: views, tessellation, painting.
     whole: Vec<f32>,
     /// Start of the previous frame.
     since: Option<Instant>,

@@ -1,4 +1,4 @@
-//! Loading of a table in the background.
+//! Loads a table in the background.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,11 +12,11 @@ use crate::settings::{DataSettings, Source, SourceError};
 use crate::table::Statistics;
 use crate::{Settings, Table};
 
-/// A file, by whose size and time of modification a change is noticed.
+/// A file. Its size and time of modification reveal changes.
 pub(crate) struct WatchedFile {
     path: PathBuf,
     stamp: (Option<SystemTime>, u64),
-    /// When it was last looked at, in seconds of the window's time, and whether it had changed.
+    /// The time of the last check, in seconds of the window's time, and its result.
     checked: f64,
     has_changed: bool,
 }
@@ -27,7 +27,8 @@ impl WatchedFile {
         Some(Self { path: path.clone(), stamp: Self::stamp(path)?, checked: 0.0, has_changed: false })
     }
 
-    /// Whether the file is another one than was read. One that is gone is not. Looks once in a second.
+    /// Whether the file changed after it was read. A missing file does not count as changed. Checks
+    /// at most once per second.
     pub(crate) fn has_changed(&mut self, context: &Context) -> bool {
         let now = context.input(|input| input.time);
         if now - self.checked >= 1.0 {
@@ -46,7 +47,7 @@ impl WatchedFile {
 /// A load in progress.
 pub(crate) struct Loading {
     source: Source,
-    /// The file that is read, as it is at the beginning.
+    /// The file being read, in its state at the beginning.
     file: Option<WatchedFile>,
     /// Settings to apply after loading, if any.
     settings: Option<Settings>,
@@ -67,7 +68,7 @@ pub(crate) enum LoadOutcome {
 }
 
 impl Loading {
-    /// Starts a loading thread, which requests repaints as it progresses.
+    /// Starts a loading thread. It requests repaints as it progresses.
     pub(crate) fn start(data: &DataSettings, settings: Option<Settings>, context: &Context) -> Self {
         let (source, declared) = (data.source.clone(), data.declared());
         let (sender, result) = mpsc::channel();
@@ -93,7 +94,7 @@ impl Loading {
                 (table, statistics)
             };
             let table = source.table_with(&declared, &report, &cancel).map(with_statistics);
-            // The receiver is gone if the user has canceled.
+            // The receiver is gone if the user canceled.
             let _ = sender.send(table);
             context.request_repaint();
         });
@@ -128,7 +129,7 @@ impl Loading {
         self.source.name()
     }
 
-    /// The fraction loaded, 0 … 1; `None` for generated data, which report no progress.
+    /// The fraction loaded, 0 … 1; `None` for generated data, which does not report progress.
     pub(crate) fn progress(&self) -> Option<f32> {
         matches!(self.source, Source::File(_)).then(|| self.progress.load(Ordering::Relaxed) as f32 / 1000.0)
     }

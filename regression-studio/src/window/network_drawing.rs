@@ -1,4 +1,5 @@
-//! Drawing of the network: a column of neurons per layer, and lines colored and sized by the weights.
+//! Draws the network: a column of neurons per layer, and lines with color and width according to
+//! the weights.
 
 mod hover;
 mod layout;
@@ -24,7 +25,7 @@ pub(crate) struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// The network of a run, or of the settings before there is one.
+    /// The network of a run, or of the settings if there is no run yet.
     pub(crate) fn new(snapshot: &'a Snapshot, settings: &'a Settings) -> Self {
         let network = snapshot.network.as_deref();
         let inputs: Vec<&str> = match snapshot.inputs.is_empty() {
@@ -129,7 +130,7 @@ fn lines(
             shapes.push((strength, CubicBezierShape::from_points_stroke(curve, false, Color32::TRANSPARENT, stroke)));
         }
     }
-    // Strongest weights on top.
+    // Draw the strongest weights on top.
     shapes.sort_by(|one, other| one.0.total_cmp(&other.0));
     ui.painter().extend(shapes.into_iter().map(|(_, shape)| shape.into()));
 }
@@ -159,7 +160,8 @@ fn circle(
     response.on_hover_ui(|ui| hover::show(ui, drawing, layer, neuron));
 }
 
-/// Draws the layers' sizes above, the inputs' names on the left and the target's below the output.
+/// Draws the layers' sizes above, the inputs' names on the left and the target's name below the
+/// output.
 fn captions(ui: &Ui, drawing: &Drawing<'_>, columns: &Columns, area: Rect, palette: Palette) {
     let small = TextStyle::Small.resolve(ui.style());
     let text = ui.visuals().text_color();

@@ -33,13 +33,13 @@ pub(crate) fn short(value: f64) -> String {
     }
 }
 
-/// A number with this many significant digits at most, without zeros at its end.
+/// A number with at most this many significant digits, without trailing zeros.
 pub(crate) fn with_digits(value: f64, digits: usize) -> String {
     let rounded: f64 = format!("{value:.*e}", digits.saturating_sub(1)).parse().unwrap_or(value);
     rounded.to_string()
 }
 
-/// A short axis label, of at most four significant digits: marks are round numbers.
+/// A short axis label with at most four significant digits, since marks are round numbers.
 pub(crate) fn tick(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),

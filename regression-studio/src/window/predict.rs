@@ -1,4 +1,4 @@
-//! The view of predictions: for the rows of a table, and for one row that the user varies.
+//! The Predict view: predictions for the rows of a table, and for one row that the user varies.
 
 mod curve;
 mod job;
@@ -27,7 +27,7 @@ use crate::{Predictions, Table};
 /// Width of the card for one row.
 const FORM_WIDTH: f32 = 330.0;
 const GAP: f32 = 8.0;
-/// Minimum width of the view for both cards side by side.
+/// Minimum width of the view for showing both cards side by side.
 const MIN_WIDTH: f32 = 680.0;
 
 /// The state of the view.
@@ -35,16 +35,16 @@ const MIN_WIDTH: f32 = 680.0;
 pub(crate) struct Predict {
     job: Option<Job>,
     shown: Option<Shown>,
-    /// The predictions that are being written, and their file.
+    /// The predictions being written, and their file.
     saving: Option<Saving>,
     what_if: WhatIf,
-    /// Whether a table had other units than the training's, and whether the user accepts them.
+    /// Whether a table had other units than in training, and whether the user accepts them.
     units: Option<bool>,
-    /// Whether the card of one row is shown where there is no room for both.
+    /// Whether to show the card for one row if there is no room for both.
     shows_one_row: bool,
 }
 
-/// Predictions, their file, and what writes them.
+/// Predictions, their file, and the task that writes them.
 type Saving = (Arc<Predictions>, PathBuf, Task<Result<(), String>>);
 
 /// The predictions on display.
@@ -57,12 +57,12 @@ struct Shown {
 }
 
 impl Predict {
-    /// Starts to predict these rows, in place of those before.
+    /// Starts predicting these rows. They replace the previous ones.
     pub(crate) fn start(&mut self, run: Arc<SavedRun>, rows: Rows, context: &Context) {
         self.job = Some(Job::start(run, rows, self.units == Some(true), context));
     }
 
-    /// Takes the result of the thread. Returns a failure in one line.
+    /// Receives the thread's result. Returns an error in one line.
     pub(crate) fn poll(&mut self) -> Option<String> {
         let (name, result) = self.job.as_ref()?.poll()?;
         self.job = None;
@@ -90,13 +90,13 @@ impl Predict {
         self.shown.is_some()
     }
 
-    /// The suggested file for the predictions: beside the run folders, named after the table.
+    /// The suggested file for the predictions: next to the run folders, named after the table.
     pub(crate) fn suggested_file(&self, folder: &Path) -> PathBuf {
         let name = self.shown.as_ref().map_or("table", |shown| shown.name.split('.').next().unwrap_or("table"));
         folder.join(format!("{}-predicted.csv", unsaved::as_file_name(name)))
     }
 
-    /// Starts to write the predictions.
+    /// Starts writing the predictions.
     pub(crate) fn save(&mut self, path: PathBuf, context: &Context) {
         let Some(Shown { of_table: Predicted { predictions, table, declared, .. }, .. }) = &self.shown else { return };
         let (of_thread, table, file) = (Arc::clone(predictions), Arc::clone(table), path.clone());
@@ -105,7 +105,7 @@ impl Predict {
         self.saving = Some((Arc::clone(predictions), path, task));
     }
 
-    /// The file to which predictions have been written, or why they could not be, in one line.
+    /// The file with the written predictions, or why they could not be written, in one line.
     pub(crate) fn poll_saving(&mut self) -> Option<Result<PathBuf, String>> {
         let (_, path, task) = self.saving.as_ref()?;
         let failed = |Panicked| Err(format!("{}: the saving thread ended unexpectedly", path.display()));
@@ -123,8 +123,8 @@ impl Predict {
         self.saving.is_some()
     }
 
-    /// Draws the view for a run of this name, with these buttons and the reasons for which they are disabled. Returns
-    /// the action that the user has chosen.
+    /// Draws the view for a run with this name. `buttons` are actions with the reasons why they are
+    /// disabled. Returns the user's chosen action.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
@@ -176,7 +176,7 @@ impl Predict {
         action
     }
 
-    /// Buttons, summary and the rows.
+    /// The buttons, the summary and the rows.
     fn rows(
         &mut self,
         ui: &mut Ui,
@@ -242,7 +242,8 @@ impl Predict {
     }
 }
 
-/// Writes predictions for the rows of `table`, from a file that was read by `declared`.
+/// Writes predictions for the rows of `table`, which was read from a file with the declarations
+/// `declared`.
 fn write(path: &Path, predictions: &Predictions, table: &Table, declared: &Declared) -> Result<(), String> {
     require_distinct([("saving", path)], &[table.source()]).map_err(|error| error.to_string())?;
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);

@@ -1,4 +1,4 @@
-//! Preview of the table; only visible rows are drawn.
+//! Preview of the table. Only visible rows are drawn.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -17,15 +17,15 @@ const HEADER_HEIGHT: f32 = 70.0;
 const BARS_HEIGHT: f32 = 20.0;
 const NUMBER_WIDTH: f32 = 76.0;
 const PADDING: f32 = 10.0;
-/// Width of the legend of the colors.
+/// Width of the color legend.
 const LEGEND_WIDTH: f32 = 90.0;
-/// Number of notes that are shown above the rows.
+/// Number of notes shown above the rows.
 const NOTES: usize = 4;
-/// Number of rows by which a column's width is chosen, and of the longest texts among them that are measured: to lay out a text
-/// takes a fraction of a millisecond.
+/// Number of rows used to choose a column's width, and number of their longest texts that are
+/// measured. Laying out one text takes a fraction of a millisecond.
 const MEASURED_ROWS: usize = 200;
 const MEASURED_TEXTS: usize = 6;
-/// Number of decimal digits that a number of 64 bits keeps.
+/// Number of decimal digits that a 64-bit number keeps.
 const MAX_DIGITS: usize = 15;
 
 /// The preview's cached layout.
@@ -39,13 +39,13 @@ pub(crate) struct Preview {
 }
 
 impl Preview {
-    /// The preview of a table whose columns have these summaries.
+    /// The preview of a table with these column summaries.
     pub(crate) fn of(statistics: Vec<Statistics>) -> Self {
         Self { statistics, ..Self::default() }
     }
 
-    /// Shows the table, with features and target colored. Returns the name of the column on whose header the user
-    /// clicked.
+    /// Shows the table, with features and target colored. Returns the name of the column if the
+    /// user clicked its header.
     pub(crate) fn show(&mut self, ui: &mut Ui, table: Option<&Table>, settings: &Settings) -> Option<String> {
         theme::card(ui, |ui| {
             ui.set_min_size(ui.available_size());
@@ -74,7 +74,8 @@ impl Preview {
             let palette = theme::palette(ui);
             let clip = ui.clip_rect();
             let origin = clip.min - viewport.min.to_vec2();
-            // Relative to the visible part, not to the first row: large f32 coordinates lose pixels.
+            // Coordinates are relative to the visible part, not to the first row: large f32
+            // coordinates lose pixels.
             let first = (viewport.min.y / ROW_HEIGHT).floor().max(0.0) as usize;
             let shift = viewport.min.y - first as f32 * ROW_HEIGHT;
             let in_view = (clip.height() / ROW_HEIGHT).ceil() as usize + 1;
@@ -123,7 +124,7 @@ impl Preview {
         response.widget_info(|| egui::WidgetInfo::labeled(egui::accesskit::Role::Row, true, &spoken));
     }
 
-    /// Names, kinds and missing values; always visible. Returns the name of the column that was clicked.
+    /// Names, kinds and missing values; always visible. Returns the name of the clicked column.
     fn header(&self, ui: &Ui, table: &Table, settings: &Settings, left: f32, clip: Rect) -> Option<String> {
         let mut clicked = None;
         let palette = theme::palette(ui);
@@ -207,7 +208,7 @@ fn bars(painter: &egui::Painter, cell: Rect, shares: &[f32], color: Color32) {
     }
 }
 
-/// A summary for the tooltip, beginning with a line break.
+/// A summary for the tooltip. It begins with a line break.
 fn in_words(statistics: &Statistics) -> String {
     match statistics {
         Statistics::Numbers { min, median, mean, max, .. } => {
@@ -223,7 +224,7 @@ fn in_words(statistics: &Statistics) -> String {
 
 /// A correlation with two decimals.
 fn two_digits(correlation: f64) -> String {
-    // The sum turns −0 into 0.
+    // Adding 0 turns −0 into 0.
     format!("{:.2}", (100.0 * correlation).round() / 100.0 + 0.0).replace('-', "−")
 }
 
@@ -252,7 +253,7 @@ fn summary(ui: &mut Ui, table: &Table, settings: &Settings) {
     ui.add_space(2.0);
 }
 
-/// How the file was read where that is not obvious.
+/// How the file was read, if that is not obvious.
 fn notes(ui: &mut Ui, table: &Table) {
     let palette = theme::palette(ui);
     let line = |ui: &mut Ui, text: &str| {
@@ -266,7 +267,7 @@ fn notes(ui: &mut Ui, table: &Table) {
     }
 }
 
-/// A cell: as the column has it, or with fewer digits if it has more than a number of 64 bits says.
+/// A cell's text, with fewer digits if it has more than a 64-bit number can represent.
 fn shown(column: &Column, row: usize) -> Cow<'_, str> {
     let text = column.text(row);
     match column.number(row) {

@@ -1,4 +1,4 @@
-//! Recently opened tables and runs, which the window remembers between its sessions.
+//! Recently opened tables and runs. The window remembers them between sessions.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ impl Recent {
     }
 }
 
-/// Remembers a table or a run's folder that was opened.
+/// Remembers an opened table or run's folder.
 pub(crate) fn remember(purpose: Purpose, path: &Path, context: &Context) {
     let Ok(path) = std::path::absolute(path) else { return };
     let mut recent = Recent::of(context);
@@ -39,7 +39,7 @@ pub(crate) fn remember(purpose: Purpose, path: &Path, context: &Context) {
     context.data_mut(|data| data.insert_persisted(Id::unique("recent"), recent));
 }
 
-/// A menu of the remembered paths that exist. Returns the chosen one, and for what it is opened.
+/// A menu of the remembered paths that exist. Returns the chosen path and its purpose.
 pub(crate) fn menu(ui: &mut Ui, is_enabled: bool) -> Option<(Purpose, PathBuf)> {
     let mut chosen = None;
     ui.add_enabled_ui(is_enabled, |ui| {

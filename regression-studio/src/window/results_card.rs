@@ -7,7 +7,7 @@ use super::{number, theme};
 use crate::importance::Importance;
 use crate::results::{Metrics, PartResult, Results};
 
-/// Draws the results, and by `checks` what else is found out about the run, which returns what the user has chosen.
+/// Draws the results. `checks` draws the run's checks, and returns the user's chosen action.
 pub(crate) fn show(
     ui: &mut Ui,
     results: &Results,
@@ -16,7 +16,7 @@ pub(crate) fn show(
 ) -> Option<Action> {
     let palette = theme::palette(ui);
     let [.., test] = &results.parts;
-    // Keeps the scroll bar from covering the numbers.
+    // The margin keeps the scroll bar from covering the numbers.
     let margin = Margin { right: 8, ..Margin::ZERO };
     let scroll = egui::ScrollArea::vertical().id_salt("results").auto_shrink(false).content_margin(margin);
     let inner = scroll.show(ui, |ui| {
@@ -64,7 +64,7 @@ pub(crate) fn show(
     inner.inner
 }
 
-/// The features that the network relies on, with a bar for the growth of the error without each.
+/// The features that the network relies on. A bar shows how much the error grows without each.
 fn importance(ui: &mut Ui, features: &[Importance]) {
     let Some(largest) = features.first() else { return };
     let palette = theme::palette(ui);
@@ -92,7 +92,8 @@ fn importance(ui: &mut Ui, features: &[Importance]) {
     }
 }
 
-/// An error, beside that of the mean: a linear model of logarithms may be off by powers of ten.
+/// An error, compared with the mean's error: a linear model of logarithms may be wrong by powers of
+/// ten.
 fn error(error: f64, of_mean: f64) -> String {
     if error > 1000.0 * of_mean { "far off".to_owned() } else { number::short(error) }
 }

@@ -1,4 +1,4 @@
-//! Runs that are written to folders in the background, one after the other: a large one takes seconds.
+//! Writes runs to folders in the background, one after the other: a large one takes seconds.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ pub(crate) struct Saving {
 }
 
 impl Saving {
-    /// Writes a run after those before it.
+    /// Writes a run after the runs queued before it.
     pub(crate) fn save(&mut self, run: Arc<SavedRun>, folder: PathBuf, context: &Context) {
         self.waiting.push_back((run, folder));
         self.start_next(context);
     }
 
-    /// A run that is written, its folder, and how that ended: an error is one line. After an error the runs that wait are
-    /// not written.
+    /// The next written run, its folder, and the outcome; an error is one line. After an error, the
+    /// waiting runs are not written.
     pub(crate) fn poll(&mut self, context: &Context) -> Option<(Place, Result<(), String>)> {
         let (_, task) = self.current.as_ref()?;
         let saved = task.poll()?;
@@ -44,7 +44,7 @@ impl Saving {
         Some((place, saved))
     }
 
-    /// The folder that is written to.
+    /// The folder being written to.
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.current.as_ref().map(|((_, folder), _)| folder.as_path())
     }

@@ -13,7 +13,7 @@ use crate::results::Predicted;
 pub(crate) fn show(ui: &mut Ui, predicted: &Predicted) {
     let palette = theme::palette(ui);
     let is_logarithmic = predicted.is_logarithmic;
-    // On the logarithmic scale, values of 0 or less are drawn at the smallest positive value.
+    // On the logarithmic scale, values ≤ 0 are drawn at the smallest positive value.
     let positive = predicted.pairs.iter().flatten().copied().filter(|value| *value > 0.0);
     let floor = positive.fold(f64::INFINITY, f64::min);
     let place = |value: f64| if is_logarithmic { value.max(floor).log10() } else { value };

@@ -1,4 +1,5 @@
-//! The search for settings in the window: its runs as small multiples of error curves, and a table of them, the best first.
+//! The search for settings in the window: error curves of its runs as small multiples, and a table
+//! of the runs, best first.
 
 mod multiples;
 mod ranking;
@@ -17,12 +18,12 @@ use crate::results::EpochErrors;
 use crate::search::{Trials, Tried, ranked, settings_of_run};
 use crate::{Settings, Snapshot, Table};
 
-/// Bounds of the number of runs, the same as the command line's.
+/// Valid numbers of runs, the same as on the command line.
 const RUNS: std::ops::RangeInclusive<usize> = 1..=10_000;
 /// Minimum interval between repaints caused by new snapshots.
 const REPAINT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The search that is shown.
+/// The shown search.
 pub(super) struct Search {
     /// Number of runs of the next search.
     runs: usize,
@@ -36,12 +37,12 @@ impl Default for Search {
     }
 }
 
-/// A search that was started, for its threads and for the window.
+/// A search that was started, shared by its threads and the window.
 struct Shown {
     table: Arc<Table>,
-    /// The settings of the first run, with the ranges.
+    /// The settings of the first run, including the ranges.
     settings: Settings,
-    /// The runs that have begun, by their numbers.
+    /// The runs that have begun, by their number.
     runs: Mutex<BTreeMap<usize, Run>>,
 }
 
@@ -49,7 +50,7 @@ struct Shown {
 #[derive(Clone, Default)]
 struct Run {
     history: Arc<Vec<EpochErrors>>,
-    /// Once it has ended.
+    /// The record of the run, once it has ended.
     tried: Option<Tried>,
 }
 
@@ -61,11 +62,11 @@ struct Working {
     task: Task<Result<(), String>>,
 }
 
-/// What the user has chosen.
+/// The user's choice.
 pub(super) enum Chosen {
-    /// To start the search, or to go on with it.
+    /// Start the search, or continue it.
     Search,
-    /// To use the settings of this run.
+    /// Use the settings of this run.
     Use(usize, Box<Settings>),
 }
 
@@ -83,7 +84,7 @@ impl Shown {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, run| run.tried.is_some());
     }
 
-    /// Trains what has not ended of the first `wanted` runs.
+    /// Trains the unfinished ones among the first `wanted` runs.
     fn train(&self, wanted: usize, cancel: &AtomicBool, context: &Context) -> Result<(), String> {
         let ended = self.runs().into_values().filter_map(|run| run.tried).collect();
         let trials = Trials::new(&self.table, &self.settings, ended);
@@ -104,7 +105,7 @@ impl Shown {
 }
 
 impl Search {
-    /// Starts a search, or goes on with the one that is shown if it has the same table and settings.
+    /// Starts a search, or continues the shown one if it has the same table and settings.
     pub(super) fn start(&mut self, table: &Arc<Table>, settings: &Settings, context: &Context) {
         let is_same = |shown: &&Arc<Shown>| Arc::ptr_eq(&shown.table, table) && shown.settings == *settings;
         let shown = self.shown.as_ref().filter(is_same).map(Arc::clone).unwrap_or_else(|| {
@@ -123,7 +124,7 @@ impl Search {
         self.working.is_some()
     }
 
-    /// Notices the end of the search. Returns a failure in one line.
+    /// Detects the end of the search. Returns an error in one line.
     pub(super) fn poll(&mut self) -> Option<String> {
         let ended = self.working.as_ref()?.task.poll()?;
         self.working = None;
@@ -133,8 +134,8 @@ impl Search {
         }
     }
 
-    /// Draws the search. `why_not` is the reason for which none can start, and `is_training` whether a run is in progress, during which the form
-    /// cannot change.
+    /// Draws the search. `why_not` is the reason why no search can start. `is_training` is whether
+    /// a run is in progress; the form cannot change during a run.
     pub(super) fn show(&mut self, ui: &mut Ui, why_not: Option<&str>, is_training: bool) -> Option<Chosen> {
         let mut chosen = None;
         theme::card(ui, |ui| {
@@ -177,7 +178,7 @@ impl Search {
         chosen
     }
 
-    /// The button that starts or stops, the number of runs, and how many have ended.
+    /// The start or stop button, the number of runs, and the number of finished ones.
     fn buttons(&mut self, ui: &mut Ui, ended: usize, why_not: Option<&str>) -> Option<Chosen> {
         let mut chosen = None;
         ui.horizontal(|ui| {
@@ -206,7 +207,7 @@ impl Search {
     }
 }
 
-/// What is known so far, in words.
+/// A summary of the results so far.
 fn summary(tried: &[&Tried]) -> String {
     let count = command_line::counted(tried.len(), "setting");
     match tried.first().map(|best| (best.run, best.validation)) {

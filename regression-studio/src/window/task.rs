@@ -1,4 +1,4 @@
-//! A value that a thread computes, for which no frame waits.
+//! A value computed by a thread. No frame waits for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,10 +6,10 @@ use std::sync::mpsc::{self, TryRecvError};
 
 use eframe::egui::Context;
 
-/// A value that a thread computes.
+/// A value computed by a thread.
 pub(crate) struct Task<T>(mpsc::Receiver<T>);
 
-/// The thread has panicked, which is a bug in this program.
+/// The thread panicked, which is a bug in this program.
 #[derive(Debug)]
 pub(crate) struct Panicked;
 
@@ -18,7 +18,7 @@ pub(crate) struct Panicked;
 pub(crate) struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// What the thread looks at: true once it is to stop.
+    /// The flag that the thread checks: true once it must stop.
     pub(crate) fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
@@ -30,7 +30,7 @@ impl Drop for Stop {
     }
 }
 
-/// Requests a repaint when it is dropped, in a panic too.
+/// Requests a repaint when dropped, even during a panic.
 pub(crate) struct Wake(pub(crate) Context);
 
 impl Drop for Wake {
@@ -40,12 +40,12 @@ impl Drop for Wake {
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Starts a thread, which requests a repaint at its end.
+    /// Starts a thread. It requests a repaint at its end.
     pub(crate) fn start(context: &Context, compute: impl FnOnce() -> T + Send + 'static) -> Self {
         let (sender, receiver) = mpsc::channel();
         let wake = Wake(context.clone());
         std::thread::spawn(move || {
-            // Dropped after the sender, so that the frame that it requests sees the end.
+            // Dropped after the sender: the requested frame must see the thread's end.
             let _wake = wake;
             let sender = sender;
             // The receiver is gone if the window was closed.
@@ -54,7 +54,7 @@ impl<T: Send + 'static> Task<T> {
         Self(receiver)
     }
 
-    /// The value, once, if the thread has ended.
+    /// The value, if the thread has ended. Returns it only once.
     pub(crate) fn poll(&self) -> Option<Result<T, Panicked>> {
         match self.0.try_recv() {
             Ok(value) => Some(Ok(value)),

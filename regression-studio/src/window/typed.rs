@@ -1,4 +1,4 @@
-//! Text fields: formatting of settings as text, and parsing.
+//! Text fields: formats settings as text, and parses them.
 
 use crate::Settings;
 use crate::settings::Field;
@@ -64,7 +64,7 @@ pub(crate) fn text_of(settings: &Settings, field: Field) -> String {
 /// Parses a field's text into the settings.
 ///
 /// # Errors
-/// If it is not a number; one line with a remedy. The settings are then unchanged.
+/// If it is not a number. The message is one line with a remedy. The settings do not change.
 pub(crate) fn set(settings: &mut Settings, field: Field, text: &str) -> Result<(), String> {
     let text = text.trim();
     let Settings { data, split, network, training, .. } = settings;

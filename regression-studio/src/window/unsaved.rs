@@ -1,5 +1,5 @@
-//! Runs that have not been saved: the question when the window closes, and their copy on disk in case the program does
-//! not end in an orderly way.
+//! Unsaved runs: the question when the window closes, and a copy on disk in case the program
+//! terminates unexpectedly.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -11,11 +11,11 @@ use super::task::Wake;
 use crate::run_folder::{self, RunFolder, RunFolderError};
 use crate::saved_run::SavedRun;
 
-/// The copy of the last run that has ended and is not saved, in a folder that this process has locked. A thread writes
-/// it, since a large one takes seconds.
+/// The copy of the last finished, unsaved run, in a folder locked by this process. A thread writes
+/// it, since a large run takes seconds.
 #[derive(Debug)]
 pub(crate) struct Copy {
-    /// The run that was copied last.
+    /// The run copied last.
     run: Option<Arc<SavedRun>>,
     orders: mpsc::Sender<Order>,
     failures: mpsc::Receiver<RunFolderError>,
@@ -26,20 +26,20 @@ pub(crate) struct Copy {
 enum Order {
     /// Write this run.
     Keep(Arc<SavedRun>),
-    /// Remove a run that another process has left behind.
+    /// Remove a run that another process left behind.
     Remove(Recovered),
-    /// Remove the copy, and end.
+    /// Remove the copy, and end the thread.
     Discard,
 }
 
 impl Copy {
-    /// A folder of its own in `parent`.
+    /// Creates a folder for this process in `parent`.
     pub(crate) fn new(parent: PathBuf, context: &Context) -> Self {
         let (orders, of_thread) = mpsc::channel();
         let (failed, failures) = mpsc::channel();
         let wake = Wake(context.clone());
         let thread = std::thread::spawn(move || {
-            // Dropped last, so that the frame that it requests sees the end.
+            // Dropped last: the requested frame must see the thread's end.
             let _wake = wake;
             let path = free_folder(&parent, &format!("process-{}", std::process::id()), &[]);
             match RunFolder::lock(&path) {
@@ -50,7 +50,7 @@ impl Copy {
         Self { run: None, orders, failures, thread }
     }
 
-    /// Copies a run, unless it was copied last.
+    /// Copies a run, unless it is the run copied last.
     pub(crate) fn keep(&mut self, run: &Arc<SavedRun>) {
         if self.run.as_ref().is_none_or(|kept| !Arc::ptr_eq(kept, run)) {
             self.run = Some(Arc::clone(run));
@@ -58,7 +58,7 @@ impl Copy {
         }
     }
 
-    /// Removes a run that was left behind, after the copies before.
+    /// Removes a recovered run, after all copies ordered before.
     pub(crate) fn then_remove(&self, recovered: Recovered) {
         self.order(Order::Remove(recovered));
     }
@@ -68,7 +68,8 @@ impl Copy {
         self.failures.try_recv().ok()
     }
 
-    /// Removes the copy: the run is saved, or the user has discarded it. The process must not end before the thread has.
+    /// Removes the copy, because the run is saved or the user discarded it. The process must not
+    /// end before the thread does.
     #[must_use]
     pub(crate) fn discard(self) -> JoinHandle<()> {
         self.order(Order::Discard);
@@ -76,12 +77,12 @@ impl Copy {
     }
 
     fn order(&self, order: Order) {
-        // The thread has ended early if it could not lock the folder, which it reports.
+        // The thread ends early if it cannot lock the folder, and reports that.
         _ = self.orders.send(order);
     }
 }
 
-/// Carries out orders until the copy is discarded, or there can be no more.
+/// Carries out orders until the copy is discarded or all senders are gone.
 fn copy(path: &Path, folder: RunFolder, orders: &mpsc::Receiver<Order>, failed: &mpsc::Sender<RunFolderError>) {
     while let Ok(order) = orders.recv() {
         match order {
@@ -92,7 +93,8 @@ fn copy(path: &Path, folder: RunFolder, orders: &mpsc::Receiver<Order>, failed: 
             }
             Order::Remove(recovered) => recovered.remove(),
             Order::Discard => {
-                // Other processes must not take it for a run to recover, so the checkpoint goes while the folder is locked.
+                // Other processes must not mistake it for a run to recover, so the checkpoint is
+                // removed while the folder is locked.
                 _ = folder.remove();
                 drop(folder);
                 _ = std::fs::remove_dir_all(path);
@@ -102,7 +104,7 @@ fn copy(path: &Path, folder: RunFolder, orders: &mpsc::Receiver<Order>, failed: 
     }
 }
 
-/// A run's name as that of a file: lower-case letters, digits and hyphens.
+/// A run's name as a file name: lower-case letters, digits and hyphens.
 pub(crate) fn as_file_name(name: &str) -> String {
     let hyphened = |character: char| if character.is_alphanumeric() { character } else { '-' };
     let name: String = name.to_lowercase().chars().map(hyphened).collect();
@@ -110,7 +112,7 @@ pub(crate) fn as_file_name(name: &str) -> String {
     if name.is_empty() { "run".to_owned() } else { name.to_owned() }
 }
 
-/// A run of a process that did not end in an orderly way.
+/// A run from a process that terminated unexpectedly.
 #[derive(Debug)]
 pub(crate) struct Recovered {
     path: PathBuf,
@@ -140,7 +142,7 @@ pub(crate) fn copies_folder() -> Option<PathBuf> {
     Some(project.data_local_dir().join("unsaved"))
 }
 
-/// The folder `name` in `parent`, or with a number appended if that exists or is one of `taken`.
+/// The folder `name` in `parent`. If it exists or is one of `taken`, a number is appended.
 pub(crate) fn free_folder(parent: &Path, name: &str, taken: &[PathBuf]) -> PathBuf {
     let numbered = (2..).map(|number| parent.join(format!("{name}-{number}")));
     let mut names = std::iter::once(parent.join(name)).chain(numbered);

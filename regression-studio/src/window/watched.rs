@@ -1,4 +1,4 @@
-//! The run shown in the window: a live training session, or a saved run that was opened.
+//! The run shown in the window: a live training session, or an opened saved run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ const REPAINT_INTERVAL: Duration = Duration::from_millis(16);
 
 /// The run shown in the window.
 pub(crate) struct Watched {
-    /// `None` for a run that was opened.
+    /// `None` for an opened run.
     session: Option<Session>,
     snapshot: Arc<Snapshot>,
     settings: Settings,
@@ -72,15 +72,15 @@ impl Watched {
         Self { session: None, snapshot: Arc::new(snapshot), settings, listed: None, failure_shown: false }
     }
 
-    /// Takes further results of the run, which has ended.
+    /// Replaces a finished run with one that has more results.
     pub(crate) fn extend(&mut self, run: Arc<SavedRun>) {
         let results = run.ended.as_ref().map(|(_, results)| Arc::new(results.clone()));
         self.snapshot = Arc::new(Snapshot { results, run: Some(run), ..(*self.snapshot).clone() });
-        // It has nothing further to say.
+        // The session has nothing more to report.
         self.session = None;
     }
 
-    /// Takes the session's latest snapshot.
+    /// Reads the session's latest snapshot.
     pub(crate) fn refresh(&mut self) {
         if let Some(session) = &self.session {
             self.snapshot = session.snapshot();
@@ -97,7 +97,7 @@ impl Watched {
         &self.settings
     }
 
-    /// The training session; `None` for a run that was opened.
+    /// The training session; `None` for an opened run.
     pub(crate) fn session(&self) -> Option<&Session> {
         self.session.as_ref()
     }
@@ -112,8 +112,8 @@ impl Watched {
         self.snapshot.run.as_ref().filter(|run| !run.history.is_empty())
     }
 
-    /// The run, if all its epochs are done, the last one was the best, and the validation error has fallen by at least
-    /// one percent in the last tenth of them.
+    /// The run, if it could still improve: all its epochs are done, the last one was the best, and
+    /// the validation error fell by at least one percent in the last tenth of them.
     pub(crate) fn improving_run(&self) -> Option<&Arc<SavedRun>> {
         let is_done = self.snapshot.state == State::Finished(Ending::AllEpochs);
         let is_best = self.snapshot.results.as_ref().is_some_and(|results| results.best_epoch == results.epochs);

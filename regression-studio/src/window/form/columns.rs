@@ -1,4 +1,4 @@
-//! Choice of the target and the feature columns.
+//! Selects the target and the feature columns.
 
 use eframe::egui::{self, RichText, Ui};
 
@@ -32,7 +32,7 @@ pub(super) fn target(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
     form.note(ui, Field::Target);
 }
 
-/// The feature columns: a check box each.
+/// One check box per feature column.
 pub(super) fn features(ui: &mut Ui, form: &mut Form, table: Option<&Table>) {
     let Some(table) = table else { return };
     ui.horizontal(|ui| {
@@ -91,7 +91,7 @@ fn feature(ui: &mut Ui, features: &mut Vec<String>, column: &Column, table: &Tab
 /// Enough for all roles without scrolling.
 const ROLES_HEIGHT: f32 = 420.0;
 
-/// What a column is: as its cells show, or declared.
+/// A column's role: declared, or detected from its cells.
 fn role(ui: &mut Ui, data: &mut DataSettings, column: &Column) {
     let (name, before) = (column.name(), data.role(column.name()));
     let mut chosen = before;
@@ -116,7 +116,7 @@ fn role(ui: &mut Ui, data: &mut DataSettings, column: &Column) {
     }
 }
 
-/// What a column is, in a word.
+/// A column's kind, in one word.
 pub(in crate::window) fn kind(column: &Column) -> &'static str {
     match column.kind() {
         Kind::Number if column.is_date() => "date",
@@ -131,7 +131,7 @@ pub(super) fn toggle(features: &mut Vec<String>, name: &str, table: &Table) {
         Some(index) => drop(features.remove(index)),
         None => {
             features.push(name.to_owned());
-            // In the table's order, so that the network does not depend on the order of the clicks.
+            // Keep the table's order: the network must not depend on the order of the clicks.
             features.sort_by_key(|name| table.columns().iter().position(|column| column.name() == name));
         }
     }

@@ -7,7 +7,7 @@ use crate::window::{theme, typed};
 
 /// Width of the label column in points.
 const LABEL_WIDTH: f32 = 170.0;
-/// Width of the longest label, whose field has no unit beside it.
+/// Width of the longest label. Its field has no unit.
 const LONG_LABEL_WIDTH: f32 = 216.0;
 
 /// A row of the form.

@@ -1,4 +1,4 @@
-//! Settings of network and training to begin with.
+//! Presets for network and training settings.
 
 use eframe::egui::Ui;
 use neural_net::training::{Optimizer, Schedule};
@@ -7,7 +7,7 @@ use super::Form;
 use crate::Settings;
 use crate::settings::{HiddenActivation, NetworkSettings, TrainingSettings};
 
-/// Settings of network and training to begin with.
+/// A preset for network and training settings.
 #[derive(Clone, Copy, Debug)]
 enum Preset {
     Recommended,
@@ -39,7 +39,7 @@ impl Preset {
         }
     }
 
-    /// The settings; seed, device and threads stay as they are.
+    /// Applies the preset. Seed, device and threads do not change.
     fn apply(self, settings: &mut Settings) {
         let defaults = Settings::default();
         let (mut network, mut training) = (defaults.network, defaults.training);

@@ -4,7 +4,7 @@ use eframe::egui::{Pos2, Rect, pos2};
 
 /// Radius of a neuron in points.
 pub(super) const RADIUS: f32 = 7.0;
-/// Maximum number of neurons drawn per layer; the lines of more are indistinguishable.
+/// Maximum number of neurons drawn per layer. The lines of more neurons would be indistinguishable.
 const MAX_DRAWN: usize = 12;
 /// Margins in points: above for the layers' sizes, left for the inputs' names, right for half of the target's name.
 const CAPTION: f32 = 24.0;
@@ -35,7 +35,7 @@ impl Columns {
         self.sizes.len()
     }
 
-    /// Number of a layer's neurons that are drawn: all, or the first ones and "… more".
+    /// Number of neurons drawn in a layer: all, or the first ones and "… more".
     pub(super) fn drawn(&self, layer: usize) -> usize {
         let size = self.sizes[layer];
         if size <= self.fit { size } else { self.fit - 1 }

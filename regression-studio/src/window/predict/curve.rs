@@ -33,7 +33,7 @@ pub(super) fn show(ui: &mut Ui, transform: &Transform, feature: &str, curves: &F
         Grid::Numbers(_) => Vec::new(),
     };
     let is_text = !names.is_empty();
-    // As many characters of each category as fit side by side.
+    // Show as many characters of each category as fit side by side.
     let shown = (28 / names.len().max(1)).clamp(1, 8);
     let x_label = move |mark: GridMark, _: &RangeInclusive<f64>| {
         if let Some(scale) = x_scale {
@@ -97,7 +97,7 @@ pub(super) fn show(ui: &mut Ui, transform: &Transform, feature: &str, curves: &F
     });
 }
 
-/// The label of a place on an axis, which is logarithmic if the scale is.
+/// The label at a position on an axis, which is logarithmic if the scale is.
 fn tick(scale: Scale, place: f64) -> String {
     if scale.log { number::tick(rounded(scale.of_learned(place))) } else { number::tick(place) }
 }
@@ -107,7 +107,8 @@ fn rounded(value: f64) -> f64 {
     number::with_digits(value, 3).parse().unwrap_or(value)
 }
 
-/// Marks at up to about six powers of ten on an axis of signed logarithms; within a decade, at round logarithms.
+/// Marks at up to about six powers of ten on an axis of signed logarithms. Within a decade, marks
+/// at round logarithms.
 fn powers(input: GridInput) -> Vec<GridMark> {
     let (low, high) = input.bounds;
     let decades = (high - low) / std::f64::consts::LN_10;
@@ -127,7 +128,7 @@ fn powers(input: GridInput) -> Vec<GridMark> {
     round_numbers(input)
 }
 
-/// Marks at multiples of 1, 2 or 5 times a power of ten, at most six.
+/// At most six marks, at multiples of 1, 2 or 5 times a power of ten.
 fn round_numbers(input: GridInput) -> Vec<GridMark> {
     let (low, high) = input.bounds;
     let least = (high - low) / 5.0;

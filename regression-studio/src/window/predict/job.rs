@@ -14,16 +14,16 @@ use crate::{Predictions, Table};
 
 /// The rows to predict.
 pub(crate) enum Rows {
-    /// Those of a table that is loaded, and its name.
+    /// The rows of a loaded table, and its name.
     Loaded(Arc<Table>, String),
-    /// Those of a file.
+    /// The rows of a file.
     File(PathBuf),
 }
 
-/// The predictions for a table, with what depends on all its rows.
+/// The predictions for a table, with the results that depend on all of its rows.
 pub(super) struct Predicted {
     pub(super) table: Arc<Table>,
-    /// What is declared about the table's file.
+    /// The declarations for the table's file.
     pub(super) declared: Declared,
     pub(super) predictions: Arc<Predictions>,
     /// [`Predictions::notes`].
@@ -36,18 +36,19 @@ pub(super) struct Predicted {
 pub(super) struct Failure {
     /// One line.
     pub(super) message: String,
-    /// Whether the numbers have another currency or unit than in training, which the user may accept.
+    /// Whether the numbers have another currency or unit than in training. The user may accept
+    /// that.
     pub(super) is_of_units: bool,
 }
 
-/// A prediction in progress. It cannot be canceled: the largest table takes seconds.
+/// A prediction in progress. It cannot be canceled: the largest table takes only seconds.
 pub(super) struct Job {
     name: String,
     result: Task<Result<Predicted, Failure>>,
 }
 
 impl Job {
-    /// Starts a thread, which requests a repaint at its end.
+    /// Starts a thread. It requests a repaint at its end.
     pub(super) fn start(run: Arc<SavedRun>, rows: Rows, accepts_units: bool, context: &Context) -> Self {
         let name = match &rows {
             Rows::Loaded(_, name) => name.clone(),

@@ -1,11 +1,11 @@
-//! A value that is computed in the background for the latest of several requests.
+//! A value computed in the background for the latest of several requests.
 
 use eframe::egui::Context;
 
 use crate::window::task::{Panicked, Task};
 
-/// A value of type V for a key of type K. Of requests that come while a value is computed, only the last is computed
-/// next.
+/// A value of type V for a key of type K. If several requests arrive while a value is being
+/// computed, only the last is computed next.
 pub(super) struct Latest<K, V> {
     computing: Option<(K, Task<V>)>,
     computed: Option<(K, V)>,
@@ -18,8 +18,8 @@ impl<K, V> Default for Latest<K, V> {
 }
 
 impl<K: Clone + PartialEq, V: Send + 'static> Latest<K, V> {
-    /// The last value that was computed, its key, and whether that is `key`; if not, a thread computes its value, and
-    /// requests a repaint at the end.
+    /// The last computed value, its key, and whether that equals `key`. If not, a thread computes
+    /// the value for `key`, and requests a repaint at its end.
     pub(super) fn get(
         &mut self,
         key: &K,
@@ -30,7 +30,7 @@ impl<K: Clone + PartialEq, V: Send + 'static> Latest<K, V> {
             match task.poll() {
                 Some(Ok(value)) => self.computed = Some((of, value)),
                 None => self.computing = Some((of, task)),
-                // The last value stays.
+                // Keep the last value.
                 Some(Err(Panicked)) => {}
             }
         }

@@ -8,7 +8,7 @@ use crate::{Predictions, Table};
 const ROW_HEIGHT: f32 = 24.0;
 const NUMBER_WIDTH: f32 = 76.0;
 
-/// The rows with their predictions. Returns the row that was clicked.
+/// Shows the rows with their predictions. Returns the row that was clicked.
 pub(super) fn show(ui: &mut Ui, predictions: &Predictions, table: &Table) -> Option<usize> {
     let palette = theme::palette(ui);
     let mut columns = vec![("predicted", palette.blue)];

@@ -1,4 +1,4 @@
-//! The prediction for one row, whose values the user varies.
+//! The prediction for one row. The user varies its values.
 
 use std::sync::Arc;
 
@@ -18,25 +18,25 @@ use crate::window::{number, theme};
 /// A slider covers the mean plus and minus this many standard deviations of the training rows.
 const RANGE: f64 = 3.0;
 
-/// The row that is varied.
+/// The row that the user varies.
 #[derive(Default)]
 pub(super) struct WhatIf {
-    /// The transform for which the row was made.
+    /// The transform that the row was made for.
     transform: Option<Transform>,
     /// Name and value of each feature.
     row: Vec<(String, Cell)>,
     /// The row before the user varied it.
     start: Vec<(String, Cell)>,
-    /// "Mean row", or the row of a table that was taken.
+    /// "Mean row", or the name of the table's row it was copied from.
     name: String,
     predicted: Option<Predicted>,
     contributions: Latest<Request, Result<Contributions, ExplanationError>>,
-    /// The feature whose curve is shown.
+    /// The feature with the displayed curve.
     curve_of: Option<String>,
     curves: Latest<Request, Option<FeatureCurves>>,
 }
 
-/// What an explanation depends on.
+/// The inputs that an explanation depends on.
 #[derive(Clone)]
 struct Request {
     run: Arc<SavedRun>,
@@ -53,7 +53,7 @@ impl PartialEq for Request {
     }
 }
 
-/// The predictions for the row before and after the changes, with what they were computed from.
+/// The predictions for the row before and after the changes, with the data they were computed from.
 struct Predicted {
     run: Arc<SavedRun>,
     start: Vec<(String, Cell)>,
@@ -66,7 +66,7 @@ struct Predicted {
 }
 
 impl WhatIf {
-    /// Begins with the mean row of a run, unless the row fits it already.
+    /// Starts with the mean row of a run, unless the row already matches the run's transform.
     pub(super) fn follow(&mut self, run: &SavedRun) {
         let transform = &run.model.transform;
         if self.transform.as_ref() == Some(transform) {
@@ -93,7 +93,7 @@ impl WhatIf {
         self.transform = Some(transform.clone());
     }
 
-    /// Takes a row of a table, if it is complete.
+    /// Copies a row of a table, if it is complete.
     pub(super) fn take_row(&mut self, table: &Table, row: usize) {
         let of_table = |(name, before): &(String, Cell)| {
             let column = table.column(name)?;
@@ -115,7 +115,7 @@ impl WhatIf {
         }
     }
 
-    /// The predictions for the row before and after the changes; computed again only after a change.
+    /// The predictions for the row before and after the changes. Recomputed only after a change.
     fn predictions(&mut self, run: &Arc<SavedRun>) -> &Predicted {
         let kept = self.predicted.take().filter(|predicted| {
             Arc::ptr_eq(&predicted.run, run) && predicted.row == self.row && predicted.start == self.start
@@ -131,7 +131,7 @@ impl WhatIf {
         self.predicted.insert(predicted)
     }
 
-    /// The prediction, and a slider or a choice for each feature.
+    /// Shows the prediction, and a slider or a choice for each feature.
     pub(super) fn show(&mut self, ui: &mut Ui, run: &Arc<SavedRun>) {
         let &Predicted { before, now, interval, ref inputs, .. } = self.predictions(run);
         let request = Request { run: Arc::clone(run), row: inputs.clone(), feature: None };
@@ -181,7 +181,7 @@ impl WhatIf {
         }
     }
 
-    /// The choice of a feature, and the curves of the prediction over its values.
+    /// The choice of a feature, and curves of the prediction over its values.
     fn curve(&mut self, ui: &mut Ui, run: &Arc<SavedRun>, request: &Request, now: f64) {
         if run.model.background.is_none() {
             return;
@@ -221,7 +221,7 @@ impl WhatIf {
         }
     }
 
-    /// The features with their contributions, sliders and choices.
+    /// Shows the features with their contributions, sliders and choices.
     fn features(&mut self, ui: &mut Ui, run: &Arc<SavedRun>, request: &Request) {
         let (model, of_thread) = (&run.model, request.clone());
         let compute = move || of_thread.run.model.contributions(&of_thread.row);
@@ -232,7 +232,7 @@ impl WhatIf {
                 why::caption(ui, contributions, scale);
                 why::Bar::of(contributions, scale, is_current)
             }
-            // Said in place of the interval.
+            // The message replaces the interval, which is shown above.
             Some((_, Err(ExplanationError::NoBackground), _)) if model.intervals.is_none() => Vec::new(),
             Some((_, Err(reason), _)) => {
                 ui.add(egui::Label::new(RichText::new(reason.to_string()).small().weak()).wrap());
@@ -266,7 +266,7 @@ impl WhatIf {
     }
 }
 
-/// The cells of a row by the names of their columns.
+/// Looks up the cells of a row by their columns' names.
 fn cells(row: &[(String, Cell)]) -> impl Fn(&str) -> Cell {
     |column| {
         let found = row.iter().find(|(name, _)| name == column);
@@ -274,12 +274,13 @@ fn cells(row: &[(String, Cell)]) -> impl Fn(&str) -> Cell {
     }
 }
 
-/// A slider over the usual values of the training rows; other values can be typed.
+/// A slider over the usual values of the training rows. Other values can be typed.
 fn slider(ui: &mut Ui, value: &mut f64, scale: Scale) -> egui::Response {
     let (low, high) = (scale.original(-RANGE), scale.original(RANGE));
     let step = 10.0_f64.powf(((high - low) / 1000.0).log10().floor());
     ui.spacing_mut().slider_width = (ui.available_width() - 92.0).max(60.0);
-    // The rail has the color of a resting widget, which is that of a card in the light theme.
+    // The rail has the color of an inactive widget, which in the light theme is the same as a
+    // card's.
     ui.visuals_mut().widgets.inactive.bg_fill = theme::palette(ui).line;
     let slider = egui::Slider::new(value, low..=high)
         .logarithmic(scale.log)

@@ -1,4 +1,4 @@
-//! The prediction of a row with the whiskers of its interval.
+//! A row's prediction with the whiskers of its interval.
 
 use eframe::egui::{self, RichText, Sense, Stroke, Ui, pos2, vec2};
 
@@ -9,8 +9,8 @@ use crate::window::{number, theme};
 const RANGE: f64 = 3.0;
 const HEIGHT: f32 = 14.0;
 
-/// Draws the interval on an axis of the target's usual values, and its ends below. Outside the range of training it has
-/// no guarantee.
+/// Draws the interval on an axis with the target's usual values, and the interval's ends below.
+/// Outside the range of training the interval has no guarantee.
 pub(super) fn show(ui: &mut Ui, percent: u8, value: f64, interval: [f64; 2], scale: Scale, is_outside: bool) {
     let palette = theme::palette(ui);
     let [low, high] = interval.map(number::short);

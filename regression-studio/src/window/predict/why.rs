@@ -1,4 +1,4 @@
-//! What each feature contributes to the prediction of the row that is varied.
+//! What each feature contributes to the prediction for the row that the user varies.
 
 use eframe::egui::{self, Align, Layout, Rect, Response, RichText, Sense, Ui, vec2};
 
@@ -12,10 +12,10 @@ const LINE_HEIGHT: f32 = 18.0;
 const NAME: f32 = 0.37;
 /// Width of the bar, as a fraction of the line.
 const BAR: f32 = 0.2;
-/// Opacity of contributions to a row that has changed since.
+/// Opacity of contributions that were computed before the row changed.
 const FADED: f32 = 0.5;
 
-/// A sentence on how to read the bars.
+/// A sentence that explains the bars.
 pub(super) fn caption(ui: &mut Ui, contributions: &Contributions, scale: Scale) {
     let &Contributions { mean, background_rows, .. } = contributions;
     let (mean, multiplies) = (number::short(scale.of_learned(mean)), are_factors(contributions, scale));
@@ -35,12 +35,13 @@ pub(super) fn caption(ui: &mut Ui, contributions: &Contributions, scale: Scale) 
     ));
 }
 
-/// Whether contributions to a logarithm are shown as factors: they are of 1 + a value that is positive.
+/// Whether contributions to a logarithm are shown as factors. These are factors on 1 + a positive
+/// value.
 fn are_factors(contributions: &Contributions, scale: Scale) -> bool {
     scale.log && contributions.mean > 0.0 && contributions.predicted > 0.0
 }
 
-/// A contribution beside the largest, and whether it is that of the current row.
+/// A contribution with the largest one, and whether it belongs to the current row.
 #[derive(Clone, Copy)]
 pub(super) struct Bar {
     contribution: Contribution,
@@ -50,7 +51,7 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    /// The bars of all features, in their order.
+    /// The bars of all features, in order.
     pub(super) fn of(contributions: &Contributions, scale: Scale, is_current: bool) -> Vec<Self> {
         let is_factor = are_factors(contributions, scale);
         let of_features = &contributions.of_features;
@@ -66,7 +67,7 @@ impl Bar {
             true => (format!("× {}", number::short(value.exp())), value.exp() * standard_error),
             false => (format!("{}{}", if value > 0.0 { "+" } else { "" }, number::short(value)), standard_error),
         };
-        // An error below the digits on display says nothing.
+        // An error smaller than the displayed digits carries no information.
         if error < 5e-4 * size {
             return value;
         }

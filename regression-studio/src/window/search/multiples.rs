@@ -1,4 +1,4 @@
-//! The runs of a search as small multiples: the error curves of each, all with the same axes.
+//! The runs of a search as small multiples: each run's error curves, all with the same axes.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ const SIZE: egui::Vec2 = vec2(138.0, 84.0);
 const GAP: f32 = 8.0;
 /// Height of a cell's title.
 const TITLE: f32 = 18.0;
-/// The largest standardized error that is shown: 1 is the error of the mean.
+/// The largest standardized error shown; 1 is the error of the mean.
 const TOP: f64 = 1.2;
 
-/// Draws the runs in the order of their numbers; `best` has a frame.
+/// Draws the runs in order of their number; `best` has a frame.
 pub(super) fn show(ui: &mut Ui, runs: &BTreeMap<usize, Run>, best: Option<usize>) {
     let palette = theme::palette(ui);
     let explained = "Errors by epoch, standardised and logarithmic: blue training, orange validation; the top is 1.2 times the mean's error";
@@ -59,7 +59,7 @@ fn cell(ui: &mut Ui, number: usize, run: &Run, axes: Axes, is_best: bool) {
     curve(|record| record.validation_rmse, palette.orange);
 }
 
-/// How the run stands, in a few letters.
+/// The state of the run, in a few letters.
 fn state(run: &Run) -> String {
     match &run.tried {
         None => format!("epoch {}", run.history.len()),
@@ -69,11 +69,11 @@ fn state(run: &Run) -> String {
     }
 }
 
-/// The axes of all runs.
+/// The axes shared by all runs.
 #[derive(Clone, Copy)]
 struct Axes {
     epochs: usize,
-    /// The smallest error, at the bottom.
+    /// The smallest error. It is at the bottom.
     least: f64,
 }
 
@@ -81,19 +81,19 @@ impl Axes {
     fn of(runs: &BTreeMap<usize, Run>) -> Self {
         let records = runs.values().flat_map(|run| run.history.iter());
         let errors = records.flat_map(|record| [record.train_rmse, record.validation_rmse]);
-        // f64::min leaves NaN out.
+        // f64::min ignores NaN.
         let least = errors.fold(TOP / 2.0, f64::min).max(1e-6);
         Self { epochs: runs.values().map(|run| run.history.len()).max().unwrap_or(0).max(2), least }
     }
 
-    /// The places of a curve's finite errors.
+    /// The positions of a curve's finite errors.
     fn points(self, history: &[EpochErrors], error: fn(&EpochErrors) -> f64, plot: Rect) -> Vec<Pos2> {
         let place = |record: &EpochErrors| {
             let x = (record.epoch - 1) as f32 / (self.epochs - 1) as f32;
             let y = ((error(record) / self.least).ln() / (TOP / self.least).ln()).clamp(0.0, 1.0) as f32;
             pos2(plot.left() + x * plot.width(), plot.bottom() - y * plot.height())
         };
-        // More points than pixels show nothing more.
+        // More points than pixels would not show more.
         let step = (history.len() / plot.width() as usize).max(1);
         history.iter().filter(|record| error(record).is_finite()).step_by(step).map(place).collect()
     }

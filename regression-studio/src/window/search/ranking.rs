@@ -1,4 +1,4 @@
-//! The runs of a search as a table, the best first.
+//! The runs of a search as a table, best first.
 
 use eframe::egui::{self, Align, Layout, RichText, Ui, vec2};
 
@@ -17,7 +17,7 @@ const COLUMNS: [(&str, f32); 7] = [
 ];
 const ROW_HEIGHT: f32 = 20.0;
 
-/// Draws the table. Returns the number of the run that the user has chosen.
+/// Draws the table. Returns the number of the run that the user chose.
 pub(super) fn show(ui: &mut Ui, tried: &[&Tried], is_training: bool) -> Option<usize> {
     let mut used = None;
     let grey = theme::palette(ui).grey;
