@@ -33,7 +33,7 @@ enum Values {
         texts: Texts,
         indices: Vec<u32>,
     },
-    /// Texts of which most are dates, or numbers in a form that is kept.
+    /// Texts that are mostly dates, or numbers with a spelling that is kept.
     Spelled {
         texts: Texts,
         indices: Vec<u32>,
@@ -68,10 +68,10 @@ impl Categories<'_> {
 }
 
 impl Column {
-    /// A numeric column; NaN is a missing cell, and infinities count as not numeric.
+    /// Creates a numeric column. NaN is a missing cell, and infinities count as not numeric.
     ///
     /// # Panics
-    /// If there are 2³² rows or more.
+    /// If there are 2³² or more rows.
     pub fn of_numbers(name: impl Into<String>, mut values: Vec<f64>) -> Self {
         let missing = values.iter().filter(|value| value.is_nan()).count();
         let mut dictionary = Dictionary::default();
@@ -83,10 +83,11 @@ impl Column {
         Self::from_numbers(name.into(), values, missing, NotNumeric { cells, texts: dictionary.into_texts() })
     }
 
-    /// A text column, or one of dates if most texts are; an empty string is a missing cell.
+    /// Creates a text column, or a date column if most texts are dates. An empty string is a
+    /// missing cell.
     ///
     /// # Panics
-    /// If there are 2³² rows or more.
+    /// If there are 2³² or more rows.
     pub fn of_texts<T: AsRef<str>>(name: impl Into<String>, cells: &[T]) -> Self {
         let mut dictionary = Dictionary::default();
         let code = |cell: &T| match cell.as_ref() {
@@ -112,7 +113,7 @@ impl Column {
         Self::new(name, missing(&indices), Values::Texts { texts, indices })
     }
 
-    /// A column of dates or numbers. `values_of_texts` has the value of each text, or NaN.
+    /// Creates a column of dates or numbers. `values_of_texts` has the value of each text, or NaN.
     pub(crate) fn from_spelled(
         name: String,
         texts: Texts,
@@ -131,7 +132,7 @@ impl Column {
         Self { name, missing, values, unit: None, indistinct_integers: 0, two_digit_years: false, date_order: None }
     }
 
-    /// Sets what every number has before or behind it.
+    /// Sets the text that every number has before or after it.
     pub(crate) fn with_unit(self, unit: Option<String>) -> Self {
         Self { unit, ..self }
     }
@@ -141,12 +142,12 @@ impl Column {
         Self { indistinct_integers, ..self }
     }
 
-    /// Sets how its dates were read.
+    /// Sets how the column's dates were read.
     pub(crate) fn with_dates(self, two_digit_years: bool, order: Option<Order>) -> Self {
         Self { two_digit_years, date_order: order.map(Role::of_order), ..self }
     }
 
-    /// Makes these cells missing: texts as they stand in the file, or numbers.
+    /// Makes these cells missing. They are texts as written in the file, or numbers.
     pub(crate) fn take_as_missing(&mut self, cells: &[String]) {
         let mut taken = 0;
         let numbers: Vec<f64> = cells.iter().filter_map(|cell| number(cell.as_bytes(), DecimalMark::Point)).collect();
@@ -187,7 +188,7 @@ impl Column {
         &self.name
     }
 
-    /// The type of its values.
+    /// The kind of the column's values.
     pub fn kind(&self) -> Kind {
         match self.values {
             Values::Numbers { .. } | Values::Spelled { .. } => Kind::Number,
@@ -195,42 +196,46 @@ impl Column {
         }
     }
 
-    /// Whether its numbers are dates: days since 1970-01-01.
+    /// Whether the numbers are dates, as days since 1970-01-01.
     pub fn is_date(&self) -> bool {
         matches!(self.values, Values::Spelled { is_date: true, .. })
     }
 
-    /// The currency or unit that every number of the column has, as in the file: `€`, `%`, `m2`; with `…` between if it
-    /// stands on both sides. `None` for bare numbers, dates and texts.
+    /// The currency or unit that every number of the column has, as in the file: `€`, `%`, `m2`.
+    /// With `…` in between if it stands on both sides. `None` for bare numbers, dates and texts.
     pub fn unit(&self) -> Option<&str> {
         self.unit.as_deref()
     }
 
-    /// The number of cells with a whole number beyond 2⁵³ whose digits an f64 does not keep, such as 9007199254740993:
-    /// [`Column::number`] gives another number for them, which may be equal for different cells. 0 for texts and dates.
+    /// The number of cells with a whole number beyond 2⁵³ that an f64 cannot represent exactly,
+    /// such as 9007199254740993. [`Column::number`] gives another number for them, which may be
+    /// equal for different cells. 0 for texts and dates.
     pub fn indistinct_integers(&self) -> usize {
         self.indistinct_integers
     }
 
-    /// Whether a date of the column has a year of two digits, which [`csv::Declared::first_year`] completes.
+    /// Whether a date of the column has a two-digit year, which [`csv::Declared::first_year`]
+    /// completes.
     ///
     /// [`csv::Declared::first_year`]: super::csv::Declared::first_year
     pub fn two_digit_years(&self) -> bool {
         self.two_digit_years
     }
 
-    /// The order of day and month in which dates such as 01/02/2025 of the column were read: [`Role::DayFirst`] or
-    /// [`Role::MonthFirst`], which declares it for another table. `None` if it has no such dates.
+    /// The order of day and month that was used for the column's dates such as 01/02/2025:
+    /// [`Role::DayFirst`] or [`Role::MonthFirst`]. Declare it to read another table the same way.
+    /// `None` if there are no such dates.
     pub fn date_order(&self) -> Option<Role> {
         self.date_order
     }
 
-    /// The number of missing cells; [`super::csv`] lists the spellings of a missing value.
+    /// The number of missing cells; [`super::csv`] lists how missing values may be written.
     pub fn missing(&self) -> usize {
         self.missing
     }
 
-    /// The number of cells that are neither missing nor a finite number, or a date among dates; 0 for a text column.
+    /// The number of cells that are neither missing nor a finite number; in a date column, neither
+    /// missing nor a date. 0 for a text column.
     pub fn not_numeric(&self) -> usize {
         match &self.values {
             Values::Numbers { not_numeric, .. } => not_numeric.cells.len(),
@@ -255,8 +260,8 @@ impl Column {
         self.numbers()?.get(row).copied().filter(|value| !value.is_nan())
     }
 
-    /// The cell in row `row` as text: empty if it is missing, the original text if it is a date, a duration or not
-    /// numeric.
+    /// The cell in row `row` as text. Empty if it is missing; the original text if it is a date, a
+    /// duration or not numeric.
     pub fn text(&self, row: usize) -> Cow<'_, str> {
         match &self.values {
             Values::Numbers { values, not_numeric } => match values.get(row) {
@@ -270,13 +275,13 @@ impl Column {
         }
     }
 
-    /// What most texts of a text column look like, and what to do to have them read: "a fraction such as 1/2: …". `None` if
-    /// they have no form that is known, and for columns of numbers or dates.
+    /// What most texts of a text column look like, and how to have them read, as in "a fraction
+    /// such as 1/2: …". `None` if they have no known form, and for columns of numbers or dates.
     pub fn looks_like(&self) -> Option<String> {
         looks::of_texts(self.categories()?.names)
     }
 
-    /// The row of the first cell with a text that `is_wanted`, and the text; a number has none.
+    /// The first cell with a text that `is_wanted`, as its row and text. Numbers have no text.
     pub(crate) fn first_text(&self, is_wanted: impl Fn(&str) -> bool) -> Option<(usize, &str)> {
         let wanted = |texts: &Texts| texts.iter().map(&is_wanted).collect::<Vec<bool>>();
         let (row, index, texts) = match &self.values {
@@ -329,7 +334,7 @@ fn missing(indices: &[u32]) -> usize {
     indices.iter().filter(|&&index| index == Categories::MISSING).count()
 }
 
-/// A row index as columns store it.
+/// Converts a row to the index type that columns store.
 fn index(row: usize) -> u32 {
     u32::try_from(row).expect("a table has fewer than 2³² rows")
 }

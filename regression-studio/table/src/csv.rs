@@ -1,28 +1,32 @@
-//! CSV reader: separated by commas, semicolons or tabs, plain or gzip-compressed; also the sheets of a workbook (.xlsx or .ods):
-//! their cells are read as the same cells in a CSV file.
+//! Reads tables from CSV files, with commas, semicolons or tabs, plain or gzip-compressed. Also
+//! reads the sheets of a workbook (.xlsx or .ods), as if their cells were in a CSV file.
 //!
-//! - **Header**: the first line that is neither blank nor a comment. Its most frequent of comma, semicolon and tab is the
-//!   file's separator, unless a line `sep=;` above it says otherwise. Names are trimmed; empty ones become "column 3"; a
-//!   name that occurs twice is an error. A first line with a number over each column of numbers is a row, and the columns
-//!   are numbered. If every row has one cell more than the header, the first column has no name. Lines above
-//!   names over numbers that have fewer cells are a title.
-//! - **Cells**: surrounding blanks are removed. Quotes, doubled quotes and line breaks in quotes follow RFC 4180;
-//!   blanks may precede an opening quote. Blank lines are skipped, and lines that begin with # unless they have a cell for
-//!   each column. Lines end with LF or CRLF, or all with CR. Text is in the encoding that a byte order mark or a
-//!   declaration gives, or else UTF-8 if most lines that are not ASCII are valid UTF-8, or else what chardetng guesses from
-//!   them; in UTF-8, a cell that is not valid is decoded as Windows-1252.
-//! - **Numbers**: 12, -0.5, .5, 1e-3, with thousands as in 1,234,567.5, 12,34,567.5, 1'234.5 or 1 234.5, (50.00) for −50,
-//!   and with a decimal comma where the file has one: most cells of a column that show their mark decide, then those of
-//!   the whole file. A currency or a unit that all numbers of a column have is left out. Powers of
-//!   ten (5K), durations (1:23:45, in seconds) and the marks of spreadsheets ('123) are read where a whole column has them.
-//!   Only finite values are numbers.
+//! - **Header**: the first line that is neither blank nor a comment. The file's separator is the
+//!   most frequent of comma, semicolon and tab in the header, unless a line `sep=;` above it sets
+//!   another. Names are trimmed. Empty ones become "column 3"; duplicate names are an error. If the
+//!   first line has a number over each column of numbers, it is a row, and the columns are
+//!   numbered. If every row has one cell more than the header, the first column has no name. Lines
+//!   above the header that have fewer cells are a title, if the header has names over numbers.
+//! - **Cells**: surrounding blanks are removed. Quotes, doubled quotes and line breaks in quotes
+//!   follow RFC 4180; blanks may precede an opening quote. Blank lines are skipped. So are lines
+//!   that begin with #, unless they have a cell for each column. Lines end with LF or CRLF, or all
+//!   with CR. A byte order mark or a declaration gives the encoding. Otherwise it is UTF-8 if most
+//!   lines that are not ASCII are valid UTF-8, or else chardetng's guess from them. In UTF-8, an
+//!   invalid cell is decoded as Windows-1252.
+//! - **Numbers**: 12, -0.5, .5, 1e-3, with thousands as in 1,234,567.5, 12,34,567.5, 1'234.5 or 1
+//!   234.5, and (50.00) for −50. Decimal commas are read if the file has them: most cells of a
+//!   column that show their mark decide, or else such cells of the whole file. A currency or unit
+//!   that all numbers of a column share is dropped. Powers of ten (5K), durations (1:23:45, in
+//!   seconds) and spreadsheet marks ('123) are read if a whole column has them. Only finite values
+//!   are numbers.
 //! - **Missing values**: an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, ignoring case; among numbers also
 //!   `None`, `missing`, `unknown` and similar words.
-//! - **Columns**: numeric if more than half of the cells that are not missing are numbers, of dates if more than half are
-//!   dates, otherwise text, unless a [`Role`] is declared.
+//! - **Columns**: numeric if more than half of the cells that are not missing are numbers; dates if
+//!   more than half are dates; otherwise text. A declared [`Role`] overrides this.
 //!
-//! What is not obvious of this is said in [`Table::notes`]. The file is split into chunks of whole records, which rayon's
-//! threads take in file order and parse in parallel. The table does not depend on the chunk boundaries.
+//! [`Table::notes`] reports what is not obvious. The file is split into chunks of whole records.
+//! rayon's threads take them in file order and parse them in parallel. The table does not depend on
+//! the chunk boundaries.
 
 mod affix;
 mod cells;
@@ -61,7 +65,7 @@ pub(crate) use self::value::number;
 use self::workbook::Workbook;
 use super::{Column, DecimalMark, Encoding, Role, Table};
 
-/// What a user says about a file; the cells decide the rest.
+/// A user's declarations about a file. The cells decide the rest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Declared {
     /// The decimal mark of the numbers.
@@ -70,38 +74,40 @@ pub struct Declared {
     pub header: Option<bool>,
     /// The roles of columns, by name.
     pub roles: BTreeMap<String, Role>,
-    /// Cells that are missing values, by column: a text as it stands in the file, or a number with a decimal point.
+    /// Cells that mean a missing value, by column: a text as written in the file, or a number with
+    /// a decimal point.
     pub missing: BTreeMap<String, Vec<String>>,
-    /// Whether a table of one column is one; otherwise its separator is taken for an unknown one.
+    /// Whether a table may have only one column; otherwise its separator is assumed to be an
+    /// unknown one.
     pub may_have_one_column: bool,
-    /// The encoding of the text; a byte order mark in the file goes before it.
+    /// The encoding of the text. A byte order mark in the file takes precedence.
     pub encoding: Option<Encoding>,
-    /// The encoding of a text that is not UTF-8, in place of a guess.
+    /// The encoding of a text that is not UTF-8, used instead of a guess.
     pub encoding_unless_utf8: Option<Encoding>,
-    /// The sheet of a workbook; if none is declared, the first that is a table.
+    /// The sheet of a workbook; if none is declared, the first sheet that is a table.
     pub sheet: Option<String>,
-    /// The sheet of a workbook that has one of this name, in place of the first.
+    /// The sheet to use if the workbook has one with this name, instead of the first.
     pub sheet_if_there: Option<String>,
-    /// The first of the hundred years that a year of two digits is in; 1969 if it is not declared.
+    /// The first of the hundred years that two-digit years belong to; 1969 if not declared.
     pub first_year: Option<i64>,
 }
 
-/// What is declared, memory limit, progress callback and cancellation of a read.
+/// Declarations, memory limit, progress callback and cancellation of a read.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
-    /// What a user says about the file.
+    /// The user's declarations about the file.
     pub declared: &'a Declared,
-    /// Maximum memory of the parsed rows, in bytes. Assembling the table needs the same again. A compressed file of a
-    /// few megabytes may expand to gigabytes.
+    /// Maximum memory for the parsed rows, in bytes. Assembling the table needs the same amount
+    /// again. A compressed file of a few megabytes may expand to gigabytes.
     pub memory: u64,
-    /// Called with the fraction read, 0 … 1, from several threads. It restarts at 0 if a column was misjudged from its
-    /// first rows and the file is read again.
+    /// Called with the fraction read, 0 … 1, from several threads. It restarts at 0 if the first
+    /// rows led to a wrong guess and the file is read again.
     pub progress: &'a (dyn Fn(f32) + Sync),
-    /// Cancels the read once set.
+    /// Cancels the read once it is true.
     pub cancel: &'a AtomicBool,
 }
 
-/// Reads a table without a memory limit, from a trusted file.
+/// Reads a table from a trusted file, without a memory limit.
 ///
 /// # Errors
 /// If the file cannot be read or is not a table.
@@ -113,13 +119,13 @@ pub fn read(path: &Path) -> Result<Table, CsvError> {
 /// Reads a table from an untrusted file.
 ///
 /// # Errors
-/// If the file cannot be read, is not a table, or its rows need more than `options.memory`, or if `options.cancel` was
-/// set.
+/// If the file cannot be read, is not a table, its rows need more than `options.memory`, or
+/// `options.cancel` was set.
 pub fn read_with(path: &Path, options: Options) -> Result<Table, CsvError> {
     read_within(path, Limits { memory: options.memory, ..LIMITS }, options)
 }
 
-/// The currencies and units that the texts of a column have beside numbers, if most of them are numbers with one.
+/// The currencies and units in a text column, if most of its texts are numbers with one.
 pub fn units(column: &Column) -> Vec<String> {
     let Some(categories) = column.categories() else { return Vec::new() };
     let unit = |text: &str| {
@@ -134,8 +140,9 @@ pub fn units(column: &Column) -> Vec<String> {
     found.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
-/// Passes until the encoding, and the kinds and decimal marks of all columns are known: one that assumes them, one in the
-/// encoding that was found, one that counts what all cells show, and one for each that was wrong.
+/// Maximum number of passes until the encoding, and the kinds and decimal marks of all columns are
+/// known. One assumes them, one uses the detected encoding, one counts what all cells show, and
+/// each wrong guess needs another.
 const MAX_PASSES: usize = 7;
 
 fn read_within(path: &Path, limits: Limits, options: Options) -> Result<Table, CsvError> {
@@ -174,7 +181,7 @@ fn read_within(path: &Path, limits: Limits, options: Options) -> Result<Table, C
 
 /// Reads a file, or a sheet.
 fn read_text(pass: Pass) -> Result<Table, CsvError> {
-    // Another sheet may have set the one that is given.
+    // Another sheet may have set the given flag.
     let stop = &AtomicBool::new(false);
     let pass = Pass { context: Context { stop, ..pass.context }, ..pass };
     let mut known = None;

@@ -1,9 +1,9 @@
-//! Currencies and units: what the numbers of a whole column have before or behind them.
+//! Currencies and units: the text that all numbers of a column have before or after them.
 
 use super::value;
 use crate::{DecimalMark, Texts};
 
-/// The text before and behind a number.
+/// The text before and after a number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Affix {
     pub(super) before: String,
@@ -15,24 +15,26 @@ const CURRENCIES: [&str; 30] = [
     "USD", "EUR", "GBP", "JPY", "CNY", "CHF", "INR", "AUD", "CAD", "NZD", "BRL", "RUB", "KRW", "SEK", "NOK", "DKK",
     "PLN", "CZK", "HUF", "TRY", "ZAR", "MXN", "SGD", "HKD", "ILS", "THB", "RS", "RS.", "KR", "KR.",
 ];
-/// Units that may follow a number directly; others need a space between, since 3A is no measure.
+/// Units that may follow a number directly. Others need a space in between, since 3A is not a
+/// measurement.
 const UNITS: [&str; 60] = [
     "%", "‰", "°", "°C", "°F", "K", "kg", "g", "mg", "µg", "t", "lb", "lbs", "oz", "km", "m", "cm", "mm", "µm", "nm",
     "mi", "ft", "in", "yd", "\"", "'", "m2", "m²", "m3", "m³", "km2", "km²", "ft2", "ft²", "sqft", "sqm", "ha", "l",
     "L", "ml", "mL", "cl", "h", "hr", "hrs", "min", "s", "ms", "kW", "kWh", "W", "V", "Hz", "MHz", "GHz", "MB", "GB",
     "px", "km/h", "mph",
 ];
-/// Longest text behind a number, in characters.
+/// Maximum length of the text after a number, in characters.
 const LONGEST: usize = 16;
 
 impl Affix {
-    /// Parts a text into an affix and the number in it, as text. `None` if there is no affix or no number.
+    /// Splits a text into an affix and the number in it, as text. `None` if there is no affix or no
+    /// number.
     pub(super) fn part(text: &str) -> Option<(Self, String)> {
         let text = text.trim();
         let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
         let (outer, rest) = sign(inner.unwrap_or(text).trim());
         let before = rest.find(|character: char| character.is_ascii_digit() || "+-\u{2212}.,(".contains(character))?;
-        // The point of an abbreviation.
+        // The period of an abbreviation.
         let is_abbreviated = rest[before..].starts_with('.') && rest[..before].ends_with(char::is_alphabetic);
         let (before, rest) = rest.split_at(before + usize::from(is_abbreviated));
         let (inner_sign, rest) = sign(rest.trim_start());
@@ -65,8 +67,9 @@ impl Affix {
         is_affix.then(|| (affix, format!("{minus}{digits}")))
     }
 
-    /// The affix that every number of a column has, and each text's number by it. `None` if the texts have several, or
-    /// most cells none. `counts` gives the cells with each text.
+    /// The affix that every number of a column has, and the number in each text. `None` if the
+    /// texts have different affixes, or most cells have none. `counts` gives the number of cells
+    /// with each text.
     pub(super) fn of_column(texts: &Texts, counts: &[usize], mark: DecimalMark) -> Option<(Self, Vec<Option<f64>>)> {
         let (mut found, mut with): (Option<Self>, usize) = (None, 0);
         let mut numbers = Vec::with_capacity(texts.len());
@@ -83,7 +86,7 @@ impl Affix {
         found.filter(|_| 2 * with > total).map(|affix| (affix, numbers))
     }
 
-    /// The affix as a user sees it.
+    /// The affix as the user sees it.
     pub(super) fn shown(&self) -> String {
         match (self.before.is_empty(), self.behind.is_empty()) {
             (_, true) => self.before.clone(),
@@ -107,7 +110,7 @@ pub(super) fn is_currency(text: &str) -> bool {
 }
 
 fn is_currency_or_empty(text: &str) -> bool {
-    // A sign of Unicode's currency symbols, alone or behind letters as in US$.
+    // One of Unicode's currency symbols, alone or after letters as in US$.
     const SIGNS: [char; 12] = ['$', '€', '£', '¥', '₹', '₩', '₽', '₺', '₪', '₫', '฿', '¢'];
     let letters = text.trim_end_matches(SIGNS);
     let has_sign = letters.len() < text.len();

@@ -1,4 +1,4 @@
-//! The cells of some columns as they are written in a file.
+//! The cells of some columns as written in a file.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -13,12 +13,13 @@ use super::workbook::{Sheet, Workbook};
 use super::{Declared, value};
 use crate::Encoding;
 
-/// Calls `each` with the texts of `columns` in each row of a file, in the order of the rows: without quotes and surrounding
-/// blanks, and otherwise as they are written, whatever kind the columns are of. With the `encoding` of the table, these
-/// are the rows that [`super::read_with`] reads. The memory does not depend on their number.
+/// Calls `each` with the texts of `columns` in each row of a file, in row order. The texts are
+/// unquoted and trimmed, but otherwise as written, whatever the columns' kinds. With the `encoding`
+/// of the table, these are the rows that [`super::read_with`] reads. The memory does not depend on
+/// the number of rows.
 ///
 /// # Errors
-/// If the file cannot be read, lacks a column, or changes meanwhile; or if `each` fails.
+/// If the file cannot be read, lacks a column, or changes during the read; or if `each` fails.
 pub fn for_each_row<E: From<CsvError>>(
     path: &Path,
     declared: &Declared,
@@ -79,7 +80,8 @@ pub fn for_each_row<E: From<CsvError>>(
     if chunks.has_changed() { Err(error(None, CsvProblem::Changed).into()) } else { Ok(()) }
 }
 
-/// The first of the sheets that may be read, which is the declared one; `None` if the file is no workbook.
+/// The first of the candidate sheets, which is the declared one if there is a declaration; `None`
+/// if the file is not a workbook.
 fn chosen_sheet(path: &Path, declared: &Declared, context: Context) -> Result<Option<Sheet>, CsvProblem> {
     let Some(mut workbook) = Workbook::open(path)? else { return Ok(None) };
     let name = workbook.candidates(declared)?.swap_remove(0);

@@ -1,4 +1,4 @@
-//! A file in chunks of whole records, which can be parsed independently.
+//! Splits a file into chunks of whole records, which can be parsed independently.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,15 +17,15 @@ pub(super) struct Chunk {
     /// Index in file order, from 0.
     pub(super) index: usize,
     pub(super) bytes: Vec<u8>,
-    /// The fault behind this chunk, which ends the reading.
+    /// The error after this chunk, which ends the read.
     pub(super) fault: Option<Fault>,
 }
 
-/// A sequential reader of chunks; parallel workers draw from it through `par_bridge`.
+/// A sequential reader of chunks. Parallel workers draw from it through `par_bridge`.
 pub(super) struct Chunks<'a> {
     source: Source,
     grammar: Grammar,
-    /// Bytes read of a record whose end is not read yet.
+    /// Bytes already read of a record with an end that is not read yet.
     partial: Vec<u8>,
     next_index: usize,
     is_finished: bool,
@@ -36,7 +36,7 @@ pub(super) struct Chunks<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) limits: Limits,
-    /// Buffers of parsed chunks, for reuse.
+    /// Buffers of parsed chunks that can be reused.
     pub(super) buffers: &'a Mutex<Vec<Vec<u8>>>,
     /// Set when no more chunks are needed.
     pub(super) stop: &'a AtomicBool,
@@ -71,7 +71,8 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// The complete records of the first rows, up to the sample size; valid before the first chunk is taken.
+    /// The complete records of the first rows, up to the sample size. Valid before the first chunk
+    /// is taken.
     pub(super) fn sample(&self) -> &[u8] {
         let sample = &self.partial[..self.partial.len().min(self.context.limits.sample)];
         &sample[..self.grammar.complete_records(sample).end]
@@ -82,7 +83,7 @@ impl<'a> Chunks<'a> {
         self.source.has_changed()
     }
 
-    /// Fills `bytes` with the next chunk; returns the fault behind it.
+    /// Fills `bytes` with the next chunk; returns the error after it.
     fn read(&mut self, bytes: &mut Vec<u8>) -> Option<Fault> {
         let mut wanted = self.context.limits.chunk.saturating_sub(bytes.len()).max(1);
         loop {
@@ -109,7 +110,8 @@ impl<'a> Chunks<'a> {
                     Some(quote) => Some((Some(lines_before(quote)), CsvProblem::UnclosedQuote)),
                     None => Some((Some(0), CsvProblem::TooLong)),
                 },
-                // Doubling bounds the repeated scans for the record's end by twice the time of one.
+                // Doubling limits the repeated scans for the record's end to twice the time of a
+                // single scan.
                 Ok(_) if records.end == 0 => {
                     wanted = before.max(self.context.limits.chunk);
                     continue;

@@ -1,4 +1,4 @@
-//! The encoding of a text without a byte order mark, guessed from its lines that are not ASCII.
+//! Guesses the encoding of a text without a byte order mark, from its lines that are not ASCII.
 
 use std::io::{BufRead, BufReader, Read};
 
@@ -8,13 +8,13 @@ use memchr::memmem;
 
 use crate::Encoding;
 
-/// Bytes of lines that decide; what follows does not change the guess.
+/// Number of bytes in lines used for the decision; what follows does not change the guess.
 const DECIDING: usize = 4 << 20;
-/// Longer lines are cut.
+/// Longer lines are truncated.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// Whether a text may have another encoding than UTF-8: it is not valid, or it has an escape of ISO-2022-JP. A character
-/// that is cut off at the end is valid.
+/// Whether a text may have another encoding than UTF-8: it is invalid, or it has an escape of
+/// ISO-2022-JP. A character cut off at the end counts as valid.
 pub(super) fn may_be_other(text: &[u8]) -> bool {
     let is_invalid = std::str::from_utf8(text).is_err_and(|error| error.error_len().is_some());
     is_invalid || has_escape(text)
@@ -25,7 +25,8 @@ fn has_escape(text: &[u8]) -> bool {
 }
 
 /// The encoding of a text: UTF-8 if most lines that are not ASCII are valid UTF-8, and otherwise
-/// `unless_utf8` or the guess of chardetng. A few damaged characters do not change how the others are read. Errors end the text.
+/// `unless_utf8` or chardetng's guess. A few damaged characters do not change how the others are
+/// read. An I/O error ends the text.
 pub(super) fn encoding(text: impl Read, unless_utf8: Option<Encoding>) -> Encoding {
     let mut text = BufReader::with_capacity(1 << 16, text);
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);

@@ -6,27 +6,28 @@ use std::path::{Path, PathBuf};
 use super::limits::{COLUMN_LIMIT, RECORD_LIMIT, UNPACKED_LIMIT};
 use crate::shortened;
 
-/// A failed read of a table. Its message is one line with the file, the line number if known, the problem and a remedy.
+/// Why a table cannot be read. The message is one line with the file, the line number if known, the
+/// problem and a remedy.
 #[derive(Debug)]
 pub struct CsvError {
     /// The file, as given.
     pub path: PathBuf,
-    /// The sheet, if the file is a workbook with several.
+    /// The sheet, if the file is a workbook with several sheets.
     pub sheet: Option<String>,
-    /// The line of the problem, counted from 1; `None` if it concerns the whole file.
+    /// The line of the problem, counted from 1; `None` if the problem concerns the whole file.
     pub line: Option<u64>,
     /// The problem.
     pub problem: CsvProblem,
 }
 
 impl CsvError {
-    /// A problem in a file, in a line counted from 0 if it is known.
+    /// A problem in a file. `line` is counted from 0, if known.
     pub(super) fn at(path: &Path, line: Option<u64>, problem: CsvProblem) -> Self {
         Self { path: path.to_path_buf(), sheet: None, line: line.map(|line| line + 1), problem }
     }
 }
 
-/// The problem of a file.
+/// A problem with a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CsvProblem {
@@ -36,10 +37,10 @@ pub enum CsvProblem {
     /// The path is a folder.
     #[error("this is a folder: give a CSV file or a workbook in it")]
     Directory,
-    /// The path is one of Windows, on another system.
+    /// The path is a Windows path, on another system.
     #[error("no such file: this is a path of Windows; give the file's path on this computer, with / between folders")]
     WindowsPath,
-    /// An error of the operating system. The message contains it, so it is not a `source` as well.
+    /// An error of the operating system. The message contains it, so it is not also a `source`.
     #[error("cannot read the file: {0}")]
     Io(std::io::Error),
     /// The file is empty or contains only blanks and line breaks.
@@ -51,10 +52,10 @@ pub enum CsvProblem {
     /// The file contains bytes that do not occur in text.
     #[error("this is not a text file{0}")]
     NotText(&'static str),
-    /// The file is text in another format than CSV: its name, and what to do.
+    /// The file is text in another format than CSV. The texts are the format's name and a remedy.
     #[error("this is {0}, not a table: {1}")]
     OtherFormat(&'static str, &'static str),
-    /// The workbook cannot be read; the message says why.
+    /// The workbook cannot be read; the message gives the reason.
     #[error(
         "the workbook is damaged: open it in a spreadsheet program and save it again, or save the sheet as CSV ({0})"
     )]
@@ -65,15 +66,15 @@ pub enum CsvProblem {
     /// The workbook exceeds [`UNPACKED_LIMIT`].
     #[error("the workbook is larger than {} MiB when unpacked: save the sheet as CSV", UNPACKED_LIMIT >> 20)]
     TooLargeWorkbook,
-    /// The workbook has no sheet of this name.
+    /// The workbook has no sheet with this name.
     #[error("there is no sheet {:?}: the sheets are {}", shortened(name), listed(sheets))]
     NoSheet {
         /// The name.
         name: String,
-        /// The sheets that there are.
+        /// The existing sheets.
         sheets: Vec<String>,
     },
-    /// A sheet is declared for a file that has none.
+    /// A sheet is declared, but the file has no sheets.
     #[error("this is no workbook with a sheet {:?}: leave the sheet out, or open the workbook", shortened(.0))]
     NoWorkbook(String),
     /// The header contains no separator.
@@ -90,7 +91,7 @@ pub enum CsvProblem {
     /// More than [`COLUMN_LIMIT`] columns.
     #[error("{0} columns: the limit is {COLUMN_LIMIT}; remove columns that you don't need")]
     TooManyColumns(usize),
-    /// 2³² − 1 rows or more.
+    /// 2³² − 1 or more rows.
     #[error("too many rows: the limit is {}; split the file", u32::MAX - 1)]
     TooManyRows,
     /// The rows exceed the memory limit.
@@ -133,24 +134,24 @@ pub enum CsvProblem {
 }
 
 impl CsvProblem {
-    /// Whether another sheet of the workbook may do.
+    /// Whether another sheet of the workbook may be readable.
     pub(super) fn is_of_sheet(&self) -> bool {
         let is_of_file = matches!(self, Self::Io(_) | Self::TooLarge { .. } | Self::Changed | Self::Cancelled);
         !is_of_file
     }
 }
 
-/// Names in quotes, the first ones if there are many.
+/// Names in quotes; of many names only the first ones.
 fn listed(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(20).map(|name| format!("{:?}", shortened(name))).collect();
     shown.join(", ") + if names.len() > shown.len() { ", …" } else { "" }
 }
 
-/// A problem and its position in a part of a file: the beginning, or a chunk.
+/// A problem and its position in a section of a file: the beginning, or a chunk.
 #[derive(Debug)]
 pub(super) struct Fault {
-    /// Line breaks between the problem and the start of the part, or its end if the fault is behind it; `None` if the
-    /// problem has no line.
+    /// Number of line breaks between the start of the section and the problem; from the section's
+    /// end if the problem is after it. `None` if the problem has no line.
     pub(super) line: Option<u64>,
     pub(super) problem: CsvProblem,
 }
@@ -170,7 +171,7 @@ impl fmt::Display for CsvError {
 
 impl std::error::Error for CsvError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // The message contains the problem's, so the source is the problem's own.
+        // The message includes the problem's, so the source is the problem's own source.
         std::error::Error::source(&self.problem)
     }
 }

@@ -1,4 +1,4 @@
-//! Files of other formats, and paths of other systems.
+//! Detects files of other formats, and paths of other systems.
 
 use std::path::Path;
 
@@ -37,10 +37,10 @@ const BINARY: [(&[u8], &str); 23] = [
     (b"\x28\xb5\x2f\xfd", ": it is compressed with Zstandard; decompress it"),
 ];
 
-/// Checks the first bytes of a file, decompressed.
+/// Checks the first bytes of a file, after decompression.
 ///
 /// # Errors
-/// If they are of another format than CSV.
+/// If they belong to another format than CSV.
 pub(super) fn check(head: &[u8]) -> Result<(), CsvProblem> {
     if let Some((_, advice)) = BINARY.iter().find(|(signature, _)| head.starts_with(signature)) {
         return Err(CsvProblem::NotText(advice));
@@ -51,7 +51,8 @@ pub(super) fn check(head: &[u8]) -> Result<(), CsvProblem> {
     }
 }
 
-/// The name of a text format, and advice. Names in brackets, such as `[price]` or `<CLOSE>`, may head a table's columns.
+/// The name of a text format, and advice. Names in brackets, such as `[price]` or `<CLOSE>`, may be
+/// column headers.
 fn of_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
     const MARKUP: [&[u8]; 9] =
         [b"!doctype html", b"html", b"head", b"body", b"table", b"div", b"script", b"!--", b"p>"];
@@ -77,7 +78,7 @@ fn of_text(head: &[u8]) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// The advice for a text with null bytes, by where they are.
+/// The advice for a text with null bytes, depending on their positions.
 pub(super) fn null_bytes(text: &[u8]) -> &'static str {
     let zeros = |from: usize| text.iter().take(1000).skip(from).step_by(2).filter(|&&byte| byte == 0).count();
     let (even, odd) = (zeros(0), zeros(1));
@@ -85,8 +86,8 @@ pub(super) fn null_bytes(text: &[u8]) -> &'static str {
     if even.max(odd) * 4 > 3 * half && even.min(odd) * 4 < half { UTF_16 } else { NULL_BYTES }
 }
 
-/// Whether a path is one of Windows, such as C:\tables\prices.csv, and this system is another. It may stand behind a
-/// folder of this system.
+/// Whether a path is a Windows path, such as C:\tables\prices.csv, and this system is not Windows.
+/// It may be appended to a folder of this system.
 pub(super) fn is_of_windows(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let is_drive = |name: &str| {

@@ -1,4 +1,5 @@
-//! Numbers in a form that a whole column shares: 5K, 1:23:45, '123, ="00123", and both decimal marks.
+//! Numbers in a form that a whole column shares: 5K, 1:23:45, '123, ="00123", and mixed decimal
+//! marks.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,7 +11,7 @@ use crate::DecimalMark;
 /// The form of a column's numbers that are not plain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Numbers with the other decimal mark, each of which is a number by one mark only.
+    /// Numbers with the other decimal mark. Each is a number with only one of the marks.
     OtherMark,
     /// 5K or 1.2 million.
     Magnitude,
@@ -20,23 +21,23 @@ pub(super) enum Form {
     Duration,
 }
 
-/// A column's texts as numbers of a form.
+/// A column's texts, read as numbers of a form.
 pub(super) struct Formed {
     pub(super) form: Form,
     /// Each text's number.
     pub(super) values: Vec<Option<f64>>,
-    /// The index of a text of the form.
+    /// The index of an example text with this form.
     pub(super) example: usize,
-    /// The currency or unit that every number has beside its form.
+    /// The currency or unit that every number has in addition to its form.
     pub(super) affix: Affix,
 }
 
-/// What a column has besides texts that may be of a form.
+/// Facts about a column besides its texts that may have a form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column<'a> {
     pub(super) name: &'a str,
     pub(super) mark: DecimalMark,
-    /// Whether no number may have the other mark.
+    /// Whether numbers with the other mark are not allowed.
     pub(super) keeps_mark: bool,
     /// Cells that are plain numbers.
     pub(super) numbers: usize,
@@ -71,8 +72,9 @@ const MAGNITUDES: [(&str, i32); 24] = [
 ];
 
 impl Formed {
-    /// The texts as numbers of the first form that all of them have, except plain numbers and missing ones; without
-    /// plain numbers, most cells suffice. `counts` gives the cells with each text, `known` the values of plain numbers.
+    /// Reads the texts as numbers of the first form that all of them share, except plain numbers
+    /// and missing values. Without plain numbers, it is enough that most cells have the form.
+    /// `counts` gives the number of cells with each text, `known` the values of plain numbers.
     pub(super) fn of(texts: &[&str], counts: &[usize], known: &[Option<f64>], column: &Column) -> Option<Self> {
         [Form::OtherMark, Form::Magnitude, Form::Marked, Form::Duration]
             .into_iter()
@@ -84,7 +86,7 @@ impl Formed {
         let mut affix: Option<Affix> = None;
         let mut suffixes = BTreeSet::new();
         let mut durations = Durations::default();
-        // 3A beside 5K: these are codes.
+        // 3A together with 5K: these are codes.
         let mut are_codes = false;
         let mut values = known.to_vec();
         for (index, ((text, count), value)) in texts.iter().zip(counts).zip(&mut values).enumerate() {
@@ -95,7 +97,7 @@ impl Formed {
             let found = match form {
                 _ if !text.bytes().any(|byte| byte.is_ascii_digit()) => None,
                 Form::OtherMark => value::spelled(text, column.mark.other()).filter(|_| {
-                    // Of 1.250 and 1,250 it stays open which mark it shows.
+                    // 1.250 and 1,250 do not show which mark they use.
                     matches!(value::says(text.as_bytes()), value::Says::Only(_))
                 }),
                 Form::Magnitude => scaled(text, column.mark).and_then(|scaled| {
@@ -134,8 +136,8 @@ impl Formed {
     }
 }
 
-/// The number in a text as it stands there, without the marks of a spreadsheet, a power of ten, a currency or a unit; empty
-/// if there is none.
+/// The number in a text as written, without spreadsheet marks, power of ten, currency or unit;
+/// empty if there is none.
 pub(super) fn bare(text: &str) -> Cow<'_, str> {
     if let Some(inner) = unmarked(text) {
         return inner.into();
@@ -148,7 +150,7 @@ pub(super) fn bare(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text that a spreadsheet marks as one: '123, or ="00123" as a formula.
+/// The content of a text that a spreadsheet marks as one: '123, or ="00123" as a formula.
 pub(super) fn unmarked(text: &str) -> Option<&str> {
     let text = text.trim();
     let formula = text.strip_prefix("=\"").and_then(|rest| rest.strip_suffix('"'));
@@ -163,7 +165,7 @@ struct Scaled {
     suffix: String,
 }
 
-/// A number with a power of ten, or one with a currency alone.
+/// A number with a power of ten, or with only a currency.
 fn scaled(text: &str, mark: DecimalMark) -> Option<Scaled> {
     let (rest, suffix) = without_magnitude(text).unwrap_or((text.to_owned(), String::new()));
     let power = MAGNITUDES.iter().find(|(word, _)| *word == suffix.to_lowercase()).map_or(0, |(_, power)| *power);
@@ -172,13 +174,13 @@ fn scaled(text: &str, mark: DecimalMark) -> Option<Scaled> {
         None if suffix.is_empty() => return None,
         None => (Affix::default(), rest),
     };
-    // A unit is left to the columns of units.
+    // Other units are handled as units of a column.
     let is_currency = affix.behind.is_empty() || super::affix::is_currency(&affix.behind);
     let value = value::spelled_times(&number, mark, power)?;
     is_currency.then_some(Scaled { value, affix, suffix })
 }
 
-/// A text without the power of ten behind its digits, and the power as written.
+/// A text without the power of ten after its digits, and the power as written.
 fn without_magnitude(text: &str) -> Option<(String, String)> {
     let text = text.trim();
     let digits = text.rfind(|character: char| character.is_ascii_digit())? + 1;
@@ -187,27 +189,28 @@ fn without_magnitude(text: &str) -> Option<(String, String)> {
     let length = word.find(|character: char| !character.is_alphabetic() && character != '.').unwrap_or(word.len());
     let (word, rest) = word.split_at(length);
     let is_magnitude = MAGNITUDES.iter().any(|(magnitude, _)| *magnitude == word.to_lowercase());
-    // A letter behind a space is a unit.
+    // A letter after a space is a unit.
     let is_letter = word.len() == 1 && behind.starts_with(char::is_whitespace);
     (is_magnitude && !is_letter).then(|| (format!("{number}{rest}"), word.to_owned()))
 }
 
-/// Whether the suffixes of a column are powers of ten. Beside a currency they are; otherwise m, B and T may be units, unless
-/// there are thousands or millions, too, and K alone may be kelvin.
+/// Whether the suffixes of a column are powers of ten. With a currency they are. Otherwise m, B and
+/// T may be units, unless there are also thousands or millions. K alone may be kelvin.
 fn are_magnitudes(suffixes: &BTreeSet<String>, affix: &Affix, column: &Column) -> bool {
     let given = || suffixes.iter().filter(|suffix| !suffix.is_empty());
     let name = column.name.to_lowercase();
     let is_temperature = given().all(|suffix| suffix == "K") && ["temp", "kelvin"].iter().any(|of| name.contains(of));
     let is_certain = |suffix: &str| matches!(suffix, "k" | "K" | "M") || suffix.len() > 2;
     let may_be = |suffix: &String| match suffix.as_str() {
-        // Metres, millimetres and tonnes.
+        // Meters, millimeters and tonnes.
         "m" | "mm" | "MM" | "t" | "b" => false,
         suffix => is_certain(suffix) || suffix.len() == 2 || given().any(|other| is_certain(other)),
     };
     given().next().is_some() && !is_temperature && (*affix != Affix::default() || given().all(may_be))
 }
 
-/// The seconds of a duration: 1:23:45, 12:30 or 12:30.5 for minutes and seconds, "0 days 00:37:34", each with a sign.
+/// The seconds of a duration: 1:23:45, 12:30 or 12:30.5 for minutes and seconds, "0 days 00:37:34".
+/// Each may have a sign.
 fn duration(text: &str) -> Option<f64> {
     let text = text.trim();
     let (sign, text) = match text.strip_prefix(['-', '\u{2212}']) {
@@ -240,13 +243,13 @@ fn duration(text: &str) -> Option<f64> {
     Some(sign * (((days * 24.0 + hours) * 60.0 + minutes) * 60.0 + seconds + fraction))
 }
 
-/// The forms of a column's durations.
+/// The forms found in a column's durations.
 #[derive(Default)]
 struct Durations {
     with_hours: bool,
-    /// 12:30, which may also be a time of the day.
+    /// 12:30, which may also be a time of day.
     without_hours: bool,
-    /// 59:10, which is no time of the day.
+    /// 59:10, which is not a time of day.
     has_many_minutes: bool,
 }
 
@@ -259,7 +262,8 @@ impl Durations {
         self.has_many_minutes |= !has_hours && first.is_some_and(|first| first >= 24);
     }
 
-    /// Whether 12:30 can only be minutes and seconds, beside 1:23:45.
+    /// Whether the durations share a form: with 1:23:45 in the same column, 12:30 is unclear unless
+    /// minutes such as 59:10 occur.
     fn are_one_form(&self) -> bool {
         !(self.with_hours && self.without_hours) || self.has_many_minutes
     }

@@ -1,8 +1,8 @@
 //! The grammar of cells and records: RFC 4180, extended by blanks around cells.
 //!
-//! A record ends at a line break outside quotes. A quote that is a cell's first character except blanks opens a quoted
-//! cell; elsewhere it is an ordinary character. In a quoted cell a doubled quote is one quote; text behind the closing
-//! quote belongs to the cell unchanged.
+//! A record ends at a line break outside quotes. A quote opens a quoted cell if only blanks precede
+//! it in the cell; elsewhere it is an ordinary character. In a quoted cell, a doubled quote stands
+//! for one quote. Text after the closing quote belongs to the cell unchanged.
 
 use std::borrow::Cow;
 
@@ -13,18 +13,18 @@ use memchr::{memchr, memchr_iter, memrchr};
 pub(super) struct Grammar {
     /// A comma, a semicolon or a tab.
     pub(super) separator: u8,
-    /// LF, or CR in files of classic Mac OS.
+    /// LF, or CR in classic Mac OS files.
     pub(super) line_end: u8,
 }
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell<'a> {
-    /// The content without quotes, and without surrounding blanks if it was not quoted.
+    /// The content, without quotes; trimmed if the cell was not quoted.
     pub(super) bytes: Cow<'a, [u8]>,
-    /// Offset of the next cell, behind the separator or the line break.
+    /// Offset of the next cell, after the separator or the line break.
     pub(super) next: usize,
-    /// Whether it is the last of its record.
+    /// Whether it is the last cell of its record.
     pub(super) is_last: bool,
     /// Line breaks in the cell.
     pub(super) lines: u64,
@@ -33,9 +33,9 @@ pub(super) struct Cell<'a> {
 /// The result of [`Grammar::complete_records`], as offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Records {
-    /// The end of the last complete record, behind its line break; 0 if none is complete.
+    /// The end of the last complete record, after its line break; 0 if no record is complete.
     pub(super) end: usize,
-    /// An opening quote that is not closed.
+    /// The position of an opening quote without a closing one.
     pub(super) open_quote: Option<usize>,
 }
 
@@ -52,7 +52,8 @@ impl Grammar {
         Cell { bytes: self.trim_end(&text[first..end]).into(), next, is_last, lines: 0 }
     }
 
-    /// The end of the blank line that begins at `start`, behind its line break; `None` if the line is not blank.
+    /// The end of the blank line that begins at `start`, after its line break; `None` if the line
+    /// is not blank.
     pub(super) fn blank_line(&self, text: &[u8], start: usize) -> Option<usize> {
         let first = self.skip_blanks(text, start);
         match text.get(first) {
@@ -61,8 +62,8 @@ impl Grammar {
         }
     }
 
-    /// The end of the comment that begins at `start`, and its line breaks: a record that begins with # and has not
-    /// `columns` cells.
+    /// The end of the comment that begins at `start`, and its number of line breaks. A comment is a
+    /// record that begins with # and does not have `columns` cells.
     pub(super) fn comment(&self, text: &[u8], start: usize, columns: usize) -> Option<(usize, u64)> {
         let first = self.skip_blanks(text, start);
         if text.get(first) == Some(&b'#') { self.comment_from(text, start, columns) } else { None }
@@ -118,7 +119,7 @@ impl Grammar {
         Cell { bytes, next, is_last, lines }
     }
 
-    /// Whether the quote at `quote` is its cell's first character except blanks.
+    /// Whether only blanks precede the quote at `quote` in its cell.
     fn opens_cell(&self, text: &[u8], quote: usize) -> bool {
         match text[..quote].iter().rev().find(|&&byte| !self.is_blank(byte)) {
             None => true,
@@ -126,17 +127,17 @@ impl Grammar {
         }
     }
 
-    /// The offset behind the last line break in `start..end`.
+    /// The offset after the last line break in `start..end`.
     fn last_line(&self, text: &[u8], start: usize, end: usize) -> Option<usize> {
         memrchr(self.line_end, &text[start..end]).map(|offset| start + offset + 1)
     }
 
-    /// The offset of the first separator or line break from `start` on, or the end of the text.
+    /// The offset of the first separator or line break at or after `start`, or the end of the text.
     #[inline]
     fn unquoted_end(&self, text: &[u8], start: usize) -> usize {
         let (separators, line_ends) = (repeated(self.separator), repeated(self.line_end));
         let mut at = start;
-        // Eight bytes per step (SWAR): most cells end within the first.
+        // Compare eight bytes per step (SWAR): most cells end within the first eight.
         while let Some(eight) = text.get(at..).and_then(|rest| rest.first_chunk()) {
             let eight = u64::from_le_bytes(*eight);
             let found = zero_bytes(eight ^ separators) | zero_bytes(eight ^ line_ends);
@@ -149,7 +150,7 @@ impl Grammar {
         at + rest.iter().position(|&byte| byte == self.separator || byte == self.line_end).unwrap_or(rest.len())
     }
 
-    /// The start of the cell behind the one that ends at `end`, and whether it is in another record.
+    /// The start of the cell after the one that ends at `end`, and whether it is in another record.
     fn behind(&self, text: &[u8], end: usize) -> (usize, bool) {
         match text.get(end) {
             Some(&byte) => (end + 1, byte != self.separator),
@@ -177,7 +178,7 @@ impl Grammar {
     }
 }
 
-/// The offset of the quote that closes the one at `quote`.
+/// The offset of the closing quote for the one at `quote`.
 fn closing_quote(text: &[u8], quote: usize) -> Option<usize> {
     let mut at = quote + 1;
     loop {
@@ -204,7 +205,7 @@ fn repeated(byte: u8) -> u64 {
     u64::from_ne_bytes([byte; 8])
 }
 
-/// The high bit of each zero byte; exact up to the lowest one.
+/// Sets the high bit of each zero byte. Exact up to the lowest zero byte.
 #[inline]
 fn zero_bytes(eight: u64) -> u64 {
     eight.wrapping_sub(repeated(0x01)) & !eight & repeated(0x80)
@@ -241,7 +242,7 @@ mod tests {
         (records, ends)
     }
 
-    /// The csv crate as the oracle; it does not trim blanks around cells.
+    /// The csv crate as the oracle. It does not trim blanks around cells.
     fn records_by_csv_crate(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
         let mut reader = csv::ReaderBuilder::new();
         reader.has_headers(false).flexible(true).terminator(csv::Terminator::Any(b'\n'));
@@ -294,7 +295,7 @@ mod tests {
                 records.push(std::mem::take(&mut record));
             }
         }
-        // A final separator is followed by an empty cell.
+        // An empty cell follows a final separator.
         if !record.is_empty() {
             record.push(Vec::new());
             records.push(record);
@@ -312,8 +313,8 @@ mod tests {
 
         #[test]
         fn cells_are_those_of_the_csv_crate(text in text_of(&["a", "bcdefghijk", ",", ",", "\"", "\"\"", "\n", "\r\n"])) {
-            // With LF as the terminator, the csv crate keeps a CR before it, so that a blank line is the same as a
-            // quoted empty cell.
+            // With LF as the terminator, the csv crate keeps a CR before it. A blank line is then
+            // the same as a quoted empty cell.
             let comparable = |records: Vec<Vec<Vec<u8>>>| -> Vec<Vec<Vec<u8>>> {
                 let trimmed = |cell: Vec<u8>| cell.strip_suffix(b"\r").map(<[u8]>::to_vec).unwrap_or(cell);
                 let trimmed = records.into_iter().map(|record| record.into_iter().map(trimmed).collect::<Vec<_>>());
@@ -335,12 +336,12 @@ mod tests {
             let (_, mut ends) = records(&text);
             let followed = records_by_bytes(&[text.as_slice(), b"\nZ"].concat());
             if followed.last() != Some(&vec![b"Z".to_vec()]) {
-                // An open quote at the end.
+                // The text ends inside an open quote.
                 ends.pop();
             }
             for length in 0..=text.len() {
                 let found = GRAMMAR.complete_records(&text[..length]);
-                // Blank lines may be included; they belong to no record.
+                // Blank lines may be included: they belong to no record.
                 let wanted = ends.iter().rfind(|&&end| end <= length && text[..end].ends_with(b"\n"));
                 let wanted = wanted.copied().unwrap_or(0);
                 prop_assert!(found.end >= wanted, "{found:?} {wanted} {:?}", String::from_utf8_lossy(&text[..length]));

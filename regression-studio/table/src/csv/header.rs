@@ -12,29 +12,30 @@ use super::value::{self, Says};
 use super::{detect, foreign};
 use crate::{DecimalMark, shortened};
 
-/// Candidate separators; on a tie in the header the earlier one is taken, which is rarer in names.
+/// Candidate separators. On a tie in the header, the earlier one is chosen, because it is rarer in
+/// names.
 const SEPARATORS: [u8; 3] = [b'\t', b';', b','];
 
 /// UTF-8's byte order mark.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Rows below the header which decide whether it is one, and their maximum size in bytes.
+/// Number of rows below a line that decide whether it is a header, and their maximum size in bytes.
 const ROWS_BELOW: usize = 20;
 const BYTES_BELOW: usize = 1 << 20;
 
 /// The columns' names, the grammar of the file and the start of its rows.
 #[derive(Debug, PartialEq)]
 pub(super) struct Header {
-    /// Distinct, none empty.
+    /// Distinct and not empty.
     pub(super) names: Vec<String>,
     pub(super) grammar: Grammar,
     /// Offset in bytes of the first row.
     pub(super) end: usize,
-    /// Line breaks before it.
+    /// Number of line breaks before the first row.
     pub(super) lines: u64,
-    /// Whether its text may have another encoding than UTF-8.
+    /// Whether the header's text may have another encoding than UTF-8.
     pub(super) may_be_other: bool,
-    /// What a user should know about it, one line each.
+    /// What a user should know about the header, one line each.
     pub(super) notes: Vec<String>,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Header {
 #[derive(Debug, PartialEq)]
 pub(super) enum Found {
     Header(Header),
-    /// More bytes are needed: its line is incomplete.
+    /// More bytes are needed: the header line is incomplete.
     Incomplete,
     /// More bytes are needed: the rows that decide are incomplete.
     NeedsRows,
@@ -52,19 +53,19 @@ pub(super) enum Found {
 #[derive(Clone, Copy)]
 pub(super) struct Beginning<'a> {
     pub(super) text: &'a [u8],
-    /// Whether they are the whole file.
+    /// Whether these bytes are the whole file.
     pub(super) is_whole: bool,
 }
 
 impl<'a> Beginning<'a> {
-    /// The bytes from an offset on that may show whether the line above them is a header.
+    /// The bytes starting at an offset that may show whether the line above them is a header.
     fn below(self, at: usize) -> &'a [u8] {
         let below = &self.text[at..];
         &below[..below.len().min(BYTES_BELOW)]
     }
 }
 
-/// Finds the header. The result does not depend on how many bytes beyond those needed are given.
+/// Finds the header. The result does not depend on extra bytes beyond the needed ones.
 pub(super) fn find(beginning: Beginning, declared: &Declared) -> Result<Found, Fault> {
     let Beginning { text, is_whole } = beginning;
     let of_file = |problem| Fault { line: None, problem };
@@ -102,7 +103,7 @@ pub(super) fn find(beginning: Beginning, declared: &Declared) -> Result<Found, F
 }
 
 impl Header {
-    /// The header of a file whose first record below the lines `above` and a title is `first`.
+    /// The header of a file with first record `first`, below the lines `above` and a title.
     fn of(text: &[u8], above: &Above, first: Record, declared: &Declared) -> Result<Self, Fault> {
         let grammar = first.grammar;
         let lines_until = |end: usize| line_breaks(&text[..end], grammar.line_end);
@@ -150,16 +151,16 @@ fn line_breaks(text: &[u8], line_end: u8) -> u64 {
 
 /// The lines above the header: blank ones, comments, and Excel's `sep=;`.
 struct Above {
-    /// The start of the first line below them.
+    /// The start of the first line below these lines.
     end: usize,
     separator: Option<u8>,
     comments: usize,
-    /// The last comment without its #.
+    /// The last comment, without its #.
     comment: Option<Vec<u8>>,
 }
 
 impl Above {
-    /// `None` if there is no complete line below them yet.
+    /// Reads the lines above the header. `None` if there is no complete line below them yet.
     fn of(Beginning { text, is_whole }: Beginning) -> Option<Self> {
         let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let is_line_end = |byte: &u8| *byte == b'\n' || *byte == b'\r';
@@ -185,7 +186,7 @@ impl Above {
     }
 }
 
-/// Lines above the header that are no part of the table, such as "Export of 2026".
+/// Lines above the header that are not part of the table, such as "Export of 2026".
 #[derive(Debug, PartialEq, Eq)]
 enum Title {
     None,
@@ -196,11 +197,11 @@ enum Title {
 }
 
 impl Title {
-    /// Maximum number of its lines.
+    /// Maximum number of lines in a title.
     const LINES: usize = 10;
 
-    /// Finds the first line below `start` that can be a header, if the line at `start` cannot: each line above it has fewer
-    /// cells, each row below it has as many, and it has names over numbers.
+    /// Finds the first line below `start` that can be a header, if the line at `start` cannot. Each
+    /// line above it has fewer cells, each row below it has as many, and it has names over numbers.
     fn find(beginning: Beginning, start: usize, separator: Option<u8>) -> Self {
         let Beginning { text, is_whole } = beginning;
         let Some(first) = Record::at(beginning, start, separator) else { return Self::None };
@@ -252,20 +253,20 @@ impl Title {
     }
 }
 
-/// A line as a header, and the rows below it.
+/// A line as a potential header, and the rows below it.
 struct Record {
     grammar: Grammar,
     cells: Vec<String>,
     rows: Vec<Vec<String>>,
     start: usize,
-    /// The offset behind it.
+    /// The offset after the line.
     end: usize,
-    /// Whether there are enough rows for a decision.
+    /// Whether there are enough rows to decide.
     is_complete: bool,
 }
 
 impl Record {
-    /// `None` if it is incomplete, or no record.
+    /// Reads the record at `start`. `None` if it is incomplete, or not a record.
     fn at(beginning: Beginning, start: usize, separator: Option<u8>) -> Option<Self> {
         let extent = Extent::of(beginning, start).filter(|extent| extent.open_quote.is_none())?;
         Some(Self::of(beginning, start, &extent, separator))
@@ -284,9 +285,9 @@ impl Record {
     }
 }
 
-/// Where the columns' names are.
+/// The location of the columns' names.
 enum Names {
-    /// In the comment above the first record, as NumPy writes them.
+    /// In the comment above the first record, as written by NumPy.
     InComment(Vec<String>),
     /// In the first record.
     InFirst,
@@ -294,7 +295,8 @@ enum Names {
 }
 
 impl Names {
-    /// Finds the names by the last comment above the first record, and by a declaration whether that record has them.
+    /// Finds the names. They may be in the last comment above the first record, or in that record
+    /// itself, which a declaration can decide.
     fn find(first: &Record, comment: Option<&[u8]>, is_declared: Option<bool>) -> Self {
         let likeness = Likeness::of(&first.cells, &first.rows);
         if likeness != Likeness::Header
@@ -311,20 +313,20 @@ impl Names {
     }
 }
 
-/// The separator in a line such as `sep=;`, by which Excel reads a file.
+/// The separator in a line such as `sep=;`, which Excel uses to read a file.
 fn separator_line(line: &[u8]) -> Option<u8> {
     let line = line.trim_ascii();
     let line = line.strip_prefix(b"\"").and_then(|line| line.strip_suffix(b"\"")).unwrap_or(line);
     let (name, separator) = line.split_at_checked(4)?;
     match separator {
-        // Blanks at the end were removed.
+        // The separator is a tab: it was trimmed as a blank.
         [] if name.eq_ignore_ascii_case(b"sep=") => Some(b'\t'),
         [separator] if name.eq_ignore_ascii_case(b"sep=") && SEPARATORS.contains(separator) => Some(*separator),
         _ => None,
     }
 }
 
-/// Complete rows of at most [`ROWS_BELOW`].
+/// Complete rows, at most [`ROWS_BELOW`].
 fn rows(grammar: Grammar, Beginning { text, is_whole }: Beginning, columns: usize) -> Vec<Vec<String>> {
     let is_all = is_whole && text.len() < BYTES_BELOW;
     let below = if is_all { text } else { &text[..grammar.complete_records(text).end] };
@@ -352,11 +354,11 @@ fn rows(grammar: Grammar, Beginning { text, is_whole }: Beginning, columns: usiz
 /// Whether the first line is like the rows below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Likeness {
-    /// It has a text over numbers.
+    /// The line has a text over numbers.
     Header,
-    /// It has a number over each column of numbers.
+    /// The line has a number over each column of numbers.
     LikeRows,
-    /// No column of the rows consists of numbers.
+    /// No column of the rows is numeric.
     Open,
 }
 
@@ -366,7 +368,7 @@ impl Likeness {
         let given = |column: usize| cells(column).filter(|cell| !value::is_missing(cell.as_bytes()));
         let is_numeric = |&column: &usize| given(column).next().is_some() && given(column).all(|cell| is_number(cell));
         let of_numbers: Vec<&String> = (0..first.len()).filter(is_numeric).map(|column| &first[column]).collect();
-        // Years and positions name columns, too.
+        // Years and positions are column names, too.
         let numbers = of_numbers.iter().filter_map(|name| value::spelled(name, DecimalMark::Point));
         let numbers: Vec<f64> = numbers.collect();
         let is_run = numbers.len() > 2 && numbers.windows(2).all(|pair| pair[1] - pair[0] == 1.0);
@@ -382,10 +384,11 @@ fn is_number(cell: &str) -> bool {
     value::says(cell.as_bytes()) != Says::NoNumber
 }
 
-/// The names, with an empty one in front if every row has one cell more, as R writes tables with row names.
+/// The names, with an empty one at the front if every row has one cell more, as in R's tables with
+/// row names.
 fn with_row_names(mut names: Vec<String>, rows: &[Vec<String>], notes: &mut Vec<String>) -> Vec<String> {
     let is_longer = !rows.is_empty() && rows.iter().all(|row| row.len() == names.len() + 1);
-    // A separator at the end of each row is none in front.
+    // A separator at the end of each row does not mean a column at the front.
     if is_longer && rows.iter().any(|row| row.last().is_some_and(|cell| !cell.is_empty())) {
         names.insert(0, String::new());
         notes.push("every row has one cell more than the header: the first column has no name".to_owned());
@@ -393,9 +396,9 @@ fn with_row_names(mut names: Vec<String>, rows: &[Vec<String>], notes: &mut Vec<
     names
 }
 
-/// The header's extent and counts, found before the separator is known.
+/// The header's extent and separator counts, found before the separator is known.
 struct Extent {
-    /// Offset after its line break.
+    /// The offset after the header's line break.
     end: usize,
     line_end: u8,
     /// Occurrences of each of [`SEPARATORS`] outside quotes.
@@ -407,16 +410,16 @@ struct Extent {
 /// Position in a cell outside quotes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
-    /// Before its first character: a quote opens the cell.
+    /// Before the cell's first character: a quote opens the cell.
     CellStart,
-    /// Directly after a closing quote: another quote makes it a doubled one and reopens the cell.
+    /// Directly after a closing quote: another quote makes it a doubled quote and reopens the cell.
     AfterQuote,
-    /// Inside the cell: a quote is a character.
+    /// Inside the cell: a quote is an ordinary character.
     InCell,
 }
 
 impl Extent {
-    /// `None` if the header is incomplete and `is_whole` is false.
+    /// Scans the header. `None` if it is incomplete and `is_whole` is false.
     fn of(Beginning { text, is_whole }: Beginning, start: usize) -> Option<Self> {
         let mut extent = Self { end: text.len(), line_end: b'\n', counts: [0; 3], open_quote: None, is_binary: false };
         let has_line_feeds = memchr(b'\n', text).is_some();
@@ -433,7 +436,8 @@ impl Extent {
             match byte {
                 b'"' if position != Position::InCell => extent.open_quote = Some(at),
                 b'\n' => return Some(Self { end: at + 1, ..extent }),
-                // Classic Mac OS ends lines with CR. The next byte must be known, since CRLF is another ending.
+                // Classic Mac OS ends lines with CR. The next byte must be known, because CRLF is a
+                // different line ending.
                 b'\r' if !has_line_feeds => {
                     let is_certain = is_whole || text.len() > at + 1;
                     return is_certain.then_some(Self { end: at + 1, line_end: b'\r', ..extent });
@@ -459,8 +463,8 @@ impl Extent {
         found.map(|(&separator, _)| separator)
     }
 
-    /// The most frequent separator, or else that of the first row in `below`: a header of one column may be that of a table
-    /// with row names.
+    /// The most frequent separator, or else the most frequent one of the first row in `below`: a
+    /// header of one column may belong to a table with row names.
     fn separator_here_or_in(&self, below: Beginning) -> Option<u8> {
         self.separator().or_else(|| {
             let first = below.text.iter().position(|byte| !byte.is_ascii_whitespace())?;
@@ -482,10 +486,10 @@ fn cells(grammar: Grammar, line: &[u8]) -> Vec<String> {
     }
 }
 
-/// The names; an empty one becomes "column 3".
+/// Fills in empty names as "column 3".
 ///
 /// # Errors
-/// If there are too few or too many, or a name occurs twice.
+/// If there are too few or too many names, or a name occurs twice.
 fn numbered(names: Vec<String>, may_be_one: bool) -> Result<Vec<String>, CsvProblem> {
     match &names[..] {
         [] => return Err(CsvProblem::OneColumn(String::new())),
@@ -614,7 +618,7 @@ mod tests {
         assert_eq!(named_in("bob,7\njim,8\n"), (numbered(2), 0, 1));
         assert_eq!(named_in("\n1,5;x\n2,5;y\n"), (numbered(2), 1, 1));
         assert_eq!(named_in("7,7\n8,8\n"), (numbered(2), 0, 1));
-        // Years and positions are names; so is a text or nothing over a column of numbers.
+        // Years and positions are names. So are a text or an empty cell over a column of numbers.
         for text in ["land,2000,2001,2002\nx,5,6,7\n", "0,1,2\n3,3,3\n", "5,b\n6,7\n", ",5\n1,6\n", "a,b\nx,y\n"] {
             assert_eq!(named_in(text).2, 0, "{text:?}");
         }
@@ -633,7 +637,7 @@ mod tests {
         assert_eq!(named_in("\u{feff}\"sep=\t\"\r\na,b\tc\r\n1\t2\r\n"), (names(["a,b", "c"]), 19, 0));
         assert_eq!(named_in("# by hand\n\n# in cm\na,b\n1,2\n"), (names(["a", "b"]), 23, 1));
         assert_eq!(header("# by hand\na,b\n1,2\n").lines, 2);
-        // NumPy writes the names behind the mark.
+        // NumPy writes the names after the # mark.
         assert_eq!(named_in("# a,b\n1,2\n3,4\n"), (names(["a", "b"]), 6, 0));
         assert_eq!(named_in("#name,town\nbob,york\n"), (names(["name", "town"]), 11, 0));
         assert_eq!(named_in("# a, note\nx,y\n1,2\n"), (names(["x", "y"]), 14, 1));
@@ -649,7 +653,7 @@ mod tests {
         let (found, _, notes) = named_in("\"area\",\"price\"\n\"1\",19,950.0\n\"2\",25,1250.0\n");
         assert_eq!((found, notes), (names(["column 1", "area", "price"]), 1));
         assert_eq!(named_in("\"x\"\n\"1\",5\n\"2\",6\n").0, names(["column 1", "x"]));
-        // A separator at the end of each row, or a single longer row, is an error of the rows.
+        // A separator at the end of each row, or a single longer row, is an error in the rows.
         assert_eq!(named_in("a,b\n1,2,\n3,4,\n").0, names(["a", "b"]));
         assert_eq!(named_in("a,b\n1,2,3\n3,4\n").0, names(["a", "b"]));
     }

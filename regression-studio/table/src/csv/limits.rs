@@ -1,12 +1,13 @@
 //! Limits of a read.
 
-/// Maximum number of columns, that of common spreadsheets.
+/// Maximum number of columns, as in common spreadsheets.
 pub const COLUMN_LIMIT: usize = 16_384;
 
 /// Maximum length of a row in bytes.
 pub const RECORD_LIMIT: usize = 16 << 20;
 
-/// Maximum size of a workbook's parts in bytes, unpacked: half a million rows of twenty columns have about 400 MB.
+/// Maximum unpacked size of a workbook's parts in bytes. Half a million rows of twenty columns take
+/// about 400 MB.
 pub const UNPACKED_LIMIT: u64 = 2 << 30;
 
 /// Sizes and limits of a read, in bytes; tests vary them.
@@ -14,7 +15,7 @@ pub const UNPACKED_LIMIT: u64 = 2 << 30;
 pub(super) struct Limits {
     /// Size of a chunk.
     pub(super) chunk: usize,
-    /// Size of the sample of first rows from which the column kinds are guessed.
+    /// Size of the sample of first rows, which is used to guess the column kinds.
     pub(super) sample: usize,
     /// Maximum length of a record.
     pub(super) record: usize,

@@ -1,19 +1,19 @@
-//! The decimal mark of a file's numbers, decided from all of its cells.
+//! Decides the decimal mark of a file's numbers from all of its cells.
 
 use super::value::{self, Says};
 use crate::DecimalMark;
 use crate::decimal_mark::{Comma, Point};
 
-/// What the cells of a column show about its decimal mark.
+/// Evidence for a column's decimal mark, from its cells.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Evidence {
     /// Cells that are not missing.
     pub(super) given: usize,
-    /// Cells that are a number by at least one mark.
+    /// Cells that are a number with at least one of the marks.
     pub(super) numbers: usize,
-    /// Cells that are a number by the point only.
+    /// Cells that are a number only with the point.
     pub(super) point: Shown,
-    /// Cells that are a number by the comma only.
+    /// Cells that are a number only with the comma.
     pub(super) comma: Shown,
     /// Cells such as 1.250.
     pub(super) with_point: Shown,
@@ -21,11 +21,11 @@ pub(super) struct Evidence {
     pub(super) with_comma: Shown,
     /// Numbers in parentheses.
     pub(super) accounting: Shown,
-    /// Whole numbers whose digits an f64 does not keep.
+    /// Whole numbers that an f64 cannot represent exactly.
     pub(super) indistinct: Shown,
 }
 
-/// The number of cells of a kind, and the first: its row and text.
+/// The number of cells of a kind, and the row and text of the first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown {
     pub(super) count: usize,
@@ -76,7 +76,7 @@ impl Evidence {
         self.numbers -= 1;
     }
 
-    /// Appends a later chunk's, whose row 0 is `row` here.
+    /// Appends the evidence of a later chunk. Its row 0 is `row` here.
     pub(super) fn append(&mut self, other: Self, row: u32) {
         self.given += other.given;
         self.numbers += other.numbers;
@@ -88,12 +88,12 @@ impl Evidence {
         self.indistinct.append(other.indistinct, row);
     }
 
-    /// Whether most cells are numbers by one mark or the other.
+    /// Whether most cells are numbers with one mark or the other.
     pub(super) fn counts(&self) -> bool {
         2 * self.numbers > self.given
     }
 
-    /// The mark that most of the column's decisive cells show.
+    /// The mark shown by most of the column's decisive cells.
     fn decides(&self) -> Option<DecimalMark> {
         match self.point.count.cmp(&self.comma.count) {
             std::cmp::Ordering::Equal => None,
@@ -109,13 +109,15 @@ pub(super) struct Marks {
     pub(super) columns: Vec<DecimalMark>,
     /// Whether no cell of the file shows its mark.
     pub(super) is_assumed: bool,
-    /// Whether a number has a comma, so that cells that were read by the point alone must be counted too.
+    /// Whether a number has a comma. Cells that were read only with the point must then be counted
+    /// too.
     pub(super) has_commas: bool,
 }
 
-/// Decides the marks: a column's own cells first, then those of the whole file; where none decides, a mark in a number is
-/// the decimal mark in files separated by semicolons, and the point is in others. Columns whose mark is declared, and
-/// those of texts, do not count.
+/// Decides the marks. A column's own cells decide first, then the cells of the whole file. If
+/// neither decides, a mark in a number is the decimal mark in files separated by semicolons, and
+/// the point is the decimal mark in other files. Text columns and columns with a declared mark do
+/// not count.
 pub(super) fn decide(evidence: &[Evidence], declared: &[Option<DecimalMark>], separator: u8) -> Marks {
     let counting = || evidence.iter().zip(declared).filter(|(of, declared)| declared.is_none() && of.counts());
     let sum = |count: fn(&Evidence) -> usize| counting().map(|(evidence, _)| count(evidence)).sum::<usize>();

@@ -1,4 +1,4 @@
-//! Concatenation of a column's chunks, and the decision on its kind.
+//! Concatenates a column's chunks, and decides on its kind.
 
 use std::borrow::Cow;
 
@@ -12,21 +12,23 @@ use crate::dates::{self, Dates};
 use crate::texts::{Dictionary, Texts};
 use crate::{Categories, Column, DecimalMark, Kind, Role};
 
-/// A column whose cells are concatenated, and what was found in them.
+/// A column with concatenated cells, and what was found in them.
 pub(super) struct Merged {
-    /// `None` if a column read as numeric turns out to be text, and some of its texts are numbers whose spelling is lost.
+    /// `None` if a column read as numeric turns out to be text, and the spelling of some numbers is
+    /// lost.
     pub(super) column: Option<Column>,
     pub(super) found: Found,
 }
 
-/// How a column is read, by what is declared and what its cells show.
+/// How a column is read, according to declarations and its cells.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reading {
     pub(super) mark: DecimalMark,
-    /// Whether no number may have the other mark: it is declared, or some numbers have a value by either.
+    /// Whether numbers with the other mark are not allowed: the mark is declared, or some numbers
+    /// are valid with either.
     pub(super) keeps_mark: bool,
     pub(super) role: Option<Role>,
-    /// The first of the hundred years that two digits mean.
+    /// The first of the hundred years that two-digit years belong to.
     pub(super) first_year: i64,
 }
 
@@ -39,39 +41,40 @@ impl Reading {
 /// What a user should know about a column's cells.
 #[derive(Default)]
 pub(super) struct Found {
-    /// What every number has before or behind it.
+    /// The text that every number has before or after it.
     pub(super) affix: Option<Affix>,
     /// The form of numbers that are not plain, and an example with its value.
     pub(super) form: Option<(Form, String, f64)>,
-    /// A date whose order of day and month no cell shows.
+    /// A date in a column without a cell that shows the order of day and month.
     pub(super) ambiguous_date: Option<String>,
-    /// The cells that are a date only with the day first, and only with the month first.
+    /// The cells that are a date only with the day first, and the cells that are one only with the
+    /// month first.
     pub(super) both_orders: Option<[OneOrder; 2]>,
-    /// A date with a year of two digits, and its days from 1970-01-01.
+    /// A date with a two-digit year, and its days since 1970-01-01.
     pub(super) two_digit_year: Option<(String, f64)>,
-    /// Cells that are missing by a word: NA in a text column, None among numbers.
+    /// Cells with a word for a missing value: NA in a text column, None among numbers.
     pub(super) words: Shown,
 }
 
-/// The cells that are a date in one order of day and month only.
+/// The cells that are a date in only one order of day and month.
 pub(super) struct OneOrder {
-    /// Their number.
+    /// The number of cells.
     pub(super) cells: usize,
-    /// The row and the text of one.
+    /// The row and text of one of them.
     pub(super) row: usize,
     pub(super) text: String,
 }
 
-/// The kind of a column by its number of numeric and other cells, missing ones not counted.
+/// The kind of a column, given its numbers of numeric and other cells without missing ones.
 fn kind(numbers: usize, others: usize) -> Kind {
     if numbers > others { Kind::Number } else { Kind::Text }
 }
 
-/// A column's cells of all chunks.
+/// A column's cells from all chunks.
 pub(super) enum Gathered {
-    /// Read as numeric, and at least one is a number.
+    /// Read as numeric, with at least one number.
     Numbers(Numbers),
-    /// Texts, and what they show about the decimal mark.
+    /// Texts, and their evidence for the decimal mark.
     Texts(TextCells, Evidence),
 }
 
@@ -99,7 +102,7 @@ impl Gathered {
         Self::Texts(texts, evidence)
     }
 
-    /// What the cells show about the decimal mark.
+    /// The cells' evidence for the decimal mark.
     pub(super) fn evidence(&self) -> &Evidence {
         match self {
             Self::Numbers(numbers) => &numbers.evidence,
@@ -107,12 +110,12 @@ impl Gathered {
         }
     }
 
-    /// Whether the values were read by a decimal mark.
+    /// Whether the values were read with a decimal mark.
     pub(super) fn depends_on_mark(&self) -> bool {
         matches!(self, Self::Numbers(_))
     }
 
-    /// The column named `name`, whose decimal mark is `mark`.
+    /// Creates the column named `name`, read according to `reading`.
     pub(super) fn into_column(self, name: String, reading: Reading) -> Merged {
         let (indistinct, either) = (self.evidence().indistinct.count, self.evidence());
         let is_open = either.with_point.count + either.with_comma.count > 0;
@@ -129,7 +132,7 @@ impl Gathered {
     }
 }
 
-/// What the cells of a sample show about the decimal mark.
+/// A sample's evidence for the decimal mark.
 pub(super) fn evidence_of_cells(cells: &Cells) -> Evidence {
     match cells {
         Cells::Numbers { evidence, .. } => (**evidence).clone(),
@@ -137,7 +140,8 @@ pub(super) fn evidence_of_cells(cells: &Cells) -> Evidence {
     }
 }
 
-/// How the columns are read, guessed from a sample that was read as texts; a column without values counts as numeric.
+/// The kinds of the columns, guessed from a sample that was read as texts. A column without values
+/// counts as numeric.
 pub(super) fn kinds(sample: &[Cells], marks: &[DecimalMark], roles: &[Option<Role>]) -> Vec<Kind> {
     let kind = |((cells, &mark), role): ((&Cells, &DecimalMark), &Option<Role>)| match cells {
         _ if let Some(kind) = role.and_then(Role::kind) => kind,
@@ -151,7 +155,8 @@ pub(super) fn kinds(sample: &[Cells], marks: &[DecimalMark], roles: &[Option<Rol
     sample.iter().zip(marks).zip(roles).map(kind).collect()
 }
 
-/// What the texts of a column show about its decimal mark; where no text is a number, the numbers with a unit count.
+/// A text column's evidence for its decimal mark. If no text is a number, numbers with a unit
+/// count.
 fn evidence(indices: &[u32], texts: &Texts) -> Evidence {
     // The number of cells with each text, and the row of the first.
     let mut counted = vec![(0, 0); texts.len()];
@@ -177,11 +182,11 @@ fn evidence_of(counted: &[(usize, u32)], texts: &Texts, number: fn(&str) -> Cow<
     evidence
 }
 
-/// The texts of a column as numbers.
+/// The texts of a column, read as numbers.
 struct TextCounts {
     values: Vec<Option<f64>>,
     numbers: usize,
-    /// Cells that are neither numbers nor missing ones.
+    /// Cells that are neither numbers nor missing.
     others: usize,
 }
 
@@ -197,7 +202,7 @@ impl TextCounts {
                 None => others += count,
             }
         }
-        // Infinite numbers alone are no column of numbers.
+        // Infinities alone do not make a numeric column.
         match numbers {
             0 => others += infinite,
             _ => numbers += infinite,
@@ -240,7 +245,7 @@ impl Numbers {
         self.evidence.append(evidence, first);
     }
 
-    /// Cells of which none is a number.
+    /// Converts cells without any number to texts.
     fn into_texts(self) -> TextCells {
         let mut indices = vec![Categories::MISSING; self.values.len()];
         for (row, index) in self.others {
@@ -265,12 +270,13 @@ impl Numbers {
         Merged { column, found: Found { words, form, ..Found::default() } }
     }
 
-    /// Reads the other cells as numbers if all of them share a form. Returns it, and an example with its value.
+    /// Reads the other cells as numbers if all of them share a form. Returns the form, and an
+    /// example with its value.
     fn read_forms(&mut self, name: &str, reading: &Reading, numbers: usize) -> Option<(Form, String, f64)> {
         if self.others.is_empty() {
             return None;
         }
-        // Texts that are missing by a word are in the dictionary, but in no cell.
+        // Words for missing values are in the dictionary, but in no cell.
         let texts: Vec<&str> = self.texts.texts().iter().collect();
         let mut counts = vec![0; texts.len()];
         self.others.iter().for_each(|&(_, index)| counts[index as usize] += 1);
@@ -285,7 +291,7 @@ impl Numbers {
         Some(example)
     }
 
-    /// Counts cells such as None as missing.
+    /// Counts words such as None as missing.
     fn without_missing_numbers(&mut self) -> Shown {
         let is_word: Vec<bool> = self.texts.texts().iter().map(value::is_missing_number).collect();
         let mut words = Shown::default();
@@ -322,7 +328,8 @@ impl TextCells {
         self.words.append(words, first);
     }
 
-    /// The column: of numbers if most of its texts are, or if all that are have the same unit; of dates if most are.
+    /// Creates the column: numbers if most of its texts are, or if all of the numbers share a unit;
+    /// dates if most texts are dates.
     fn into_column(self, name: String, reading: Reading) -> Merged {
         let Reading { mark, role, first_year, .. } = reading;
         let (indices, texts) = (self.indices, self.texts.into_texts());
@@ -354,7 +361,7 @@ impl TextCells {
             }
         }
         let is_date = role.is_some_and(Role::is_date);
-        // Rows may be identified, and ordered, by their time.
+        // Times may identify rows and order them.
         let may_be_dates = declared.is_none() || is_date || matches!(role, Some(Role::Index | Role::Group));
         let dates = match may_be_dates {
             true => {
@@ -386,7 +393,7 @@ impl TextCells {
     }
 }
 
-/// A column whose numbers share a form, if they do.
+/// A column with numbers that share a form, if they do.
 fn formed(
     name: &str,
     texts: &Texts,
@@ -401,7 +408,7 @@ fn formed(
     let mut words = Shown::default();
     let column = match form {
         Form::OtherMark | Form::Magnitude => numbers(name.to_owned(), texts, indices, &values, &mut words),
-        // The cells stay as they are written: 00123 has leading zeros.
+        // Keep the cells as written: 00123 has leading zeros.
         Form::Marked | Form::Duration => {
             let mut cells = Dictionary::default();
             let text = |index: usize| {
@@ -434,7 +441,7 @@ fn formed(
     Some(Merged { column: Some(column.with_unit(unit)), found })
 }
 
-/// A column of the texts' values; adds the cells that are missing by a word to `words`.
+/// A column with the texts' values. Adds the cells with a word for a missing value to `words`.
 fn numbers(name: String, texts: &Texts, indices: &[u32], values: &[Option<f64>], words: &mut Shown) -> Column {
     let (mut numbers, mut missing) = (Vec::with_capacity(indices.len()), 0);
     let (mut cells, mut others) = (Vec::new(), Dictionary::default());
@@ -458,7 +465,7 @@ fn numbers(name: String, texts: &Texts, indices: &[u32], values: &[Option<f64>],
 mod tests {
     use super::*;
 
-    /// Cells that were read as numbers: none is one, the first is missing.
+    /// Cells that were read as numbers, although none is one. The first is missing.
     fn texts_read_as_numbers(texts: [&str; 2]) -> Cells {
         let mut dictionary = Dictionary::default();
         let others = (1..).zip(texts).map(|(row, text)| (row, dictionary.code(text))).collect();

@@ -1,4 +1,4 @@
-//! What a user should know about how a file was read.
+//! Notes for the user on how a file was read.
 
 use super::forms::Form;
 use super::marks::{Evidence, Marks, Shown};
@@ -8,7 +8,8 @@ use super::value::{self, Says};
 use crate::dates;
 use crate::{Column, DecimalMark, Encoding, Lines, Note, Role, decimal, shortened};
 
-/// Distinct texts beyond which a column's form is named; fewer are categories.
+/// Maximum number of different texts before a column's form is reported; columns with fewer are
+/// categories.
 const MANY: usize = 32;
 
 /// A file and how it was read.
@@ -25,12 +26,12 @@ pub(super) struct File<'a> {
     pub(super) lines: &'a Lines,
     pub(super) separator: u8,
     pub(super) marks: &'a Marks,
-    /// What is declared about the marks, by column.
+    /// The declared marks, by column.
     pub(super) declared: &'a [Option<DecimalMark>],
     pub(super) roles: &'a [Option<Role>],
-    /// A number with a zero in front, by column.
+    /// A number with a leading zero, by column.
     pub(super) leading_zeros: &'a [Option<String>],
-    /// The declared first year of those that two digits mean.
+    /// The declared first year for two-digit years.
     pub(super) first_year: Option<i64>,
 }
 
@@ -43,7 +44,7 @@ pub(super) fn leading_zero(cells: &Cells) -> Option<String> {
 }
 
 impl File<'_> {
-    /// The notes on the whole file, then those on each column.
+    /// The notes on the whole file, followed by the notes on each column.
     pub(super) fn notes(self, merged: &[Merged], evidence: &[Evidence]) -> Vec<Note> {
         let of_file = |text: String| Note { column: None, text };
         let mut notes: Vec<Note> = self.of_header.iter().cloned().map(of_file).collect();
@@ -180,7 +181,8 @@ impl File<'_> {
         notes
     }
 
-    /// Cells that are no numbers or dates, the first in `row`, with a hint for a column that is declared as nothing.
+    /// Reports cells that are not numbers or dates, the first in `row`, with a hint if the column
+    /// has no declaration.
     fn of_not_numeric(&self, column: &Column, row: usize, undeclared: Option<&str>) -> String {
         let (count, text, is_date) = (column.not_numeric(), column.text(row), column.is_date());
         let (are, what) = match (count, is_date) {
@@ -198,7 +200,7 @@ impl File<'_> {
         format!("{} {are} {what}, first {} {:?}{hint}", counted(count, "cell"), self.place(row), shortened(&text))
     }
 
-    /// How dates were read whose order or year is open.
+    /// How dates with an ambiguous order or year were read.
     fn of_dates(&self, found: &Found, name: &str) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(date) = &found.ambiguous_date {
@@ -231,7 +233,7 @@ impl File<'_> {
         notes
     }
 
-    /// Why a column is read as text, if it may be meant as another.
+    /// Why a column is read as text, if it may have been meant as another kind.
     fn of_text(&self, column: &Column, name: &str) -> Option<String> {
         let categories = column.categories()?;
         if categories.names.len() > MANY
@@ -243,7 +245,7 @@ impl File<'_> {
         let counts = categories.names.counts(categories.indices);
         let of_numbers = categories.names.iter().zip(&counts).filter(|(text, _)| is_number(text));
         let (numbers, given) = (of_numbers.map(|(_, count)| count).sum::<usize>(), counts.iter().sum::<usize>());
-        // Below this share the numbers are names, too.
+        // With a lower share, the numbers are names, too.
         if numbers == 0 || 4 * numbers < given {
             return None;
         }
@@ -257,7 +259,8 @@ impl File<'_> {
         ))
     }
 
-    /// How numbers were read that either mark makes a number, or that have another mark than other columns.
+    /// How numbers were read that are valid with either mark, or that use another mark than other
+    /// columns.
     fn of_mark(&self, index: usize, evidence: &Evidence) -> Option<String> {
         let mark = *self.marks.columns.get(index)?;
         if self.declared.get(index).is_some_and(Option::is_some) {
@@ -303,7 +306,7 @@ impl File<'_> {
     }
 }
 
-/// How numbers of a form are read.
+/// How numbers of this form are read.
 fn of_form(form: Form, text: &str, value: f64, column: &Column) -> String {
     let (text, value) = (shortened(text), decimal(value));
     match form {
@@ -322,7 +325,8 @@ fn of_form(form: Form, text: &str, value: f64, column: &Column) -> String {
     }
 }
 
-/// An encoding that is easily mistaken for `encoding`, and what it makes of a text, if that is another.
+/// An encoding that is easily mistaken for `encoding`, and the text decoded with it, if that
+/// differs.
 fn otherwise(text: &str, encoding: Encoding) -> Option<(Encoding, String)> {
     let other = match encoding.name() {
         "windows-1252" => Encoding(encoding_rs::WINDOWS_1250),

@@ -1,4 +1,4 @@
-//! The parser: a chunk's rows, as columns.
+//! The parser: reads a chunk's rows into columns.
 
 use memchr::memchr;
 
@@ -10,7 +10,7 @@ use super::{detect, value};
 use crate::texts::{Dictionary, bytes_of};
 use crate::{Categories, DecimalMark, Kind, Lines};
 
-/// 2⁵³, up to which an f64 has every whole number.
+/// 2⁵³. An f64 represents every whole number up to it exactly.
 const BEYOND: f64 = 9_007_199_254_740_992.0;
 
 /// The parsed rows of a chunk.
@@ -20,16 +20,16 @@ pub(super) struct Rows {
     pub(super) count: usize,
     /// Line breaks in the chunk.
     pub(super) line_breaks: u64,
-    /// The lines at which the rows begin, counted from 0 at the chunk's start.
+    /// The lines where the rows begin, counted from 0 at the chunk's start.
     pub(super) lines: Lines,
-    /// Equal in length if there is no fault.
+    /// All of the same length if there is no fault.
     pub(super) columns: Vec<Cells>,
     pub(super) comments: Comments,
     /// Whether the text may have another encoding than UTF-8.
     pub(super) may_be_other: bool,
-    /// Cells that are not UTF-8, and the first as it is read.
+    /// Cells that are not UTF-8: their number, and the first one as read.
     pub(super) damaged: Shown,
-    /// Its line is counted from 0 at the chunk's start.
+    /// The fault's line is counted from 0 at the chunk's start.
     pub(super) fault: Option<Fault>,
 }
 
@@ -51,15 +51,15 @@ pub(super) enum Cells {
         /// Row and index in `texts` of each cell that is neither missing nor a number.
         others: Vec<(u32, u32)>,
         texts: Dictionary,
-        /// Without the count of the numbers in `values`. Complete only if the cells are weighed; otherwise without those
-        /// that are a number by the point.
+        /// Evidence without the count of the numbers in `values`. Complete only if
+        /// [`Plan::weighs`]; otherwise it lacks the cells that are a number with the point.
         evidence: Box<Evidence>,
     },
     /// Read as text.
     Texts {
         indices: Vec<u32>,
         texts: Dictionary,
-        /// Cells that are missing by a word, such as NA.
+        /// Cells with a word for a missing value, such as NA.
         words: Shown,
     },
 }
@@ -69,16 +69,16 @@ pub(super) enum Cells {
 pub(super) struct Plan {
     pub(super) kind: Kind,
     pub(super) mark: DecimalMark,
-    /// Whether all that the cells show about the mark is counted, in place of the commas alone.
+    /// Whether to count all evidence for the mark, not only the commas.
     pub(super) weighs: bool,
     /// Whether only an empty cell is missing.
     pub(super) keeps_words: bool,
 }
 
-/// The grammar, assumed column kinds and sizes by which chunks are parsed.
+/// The grammar, assumed column kinds and sizes for parsing chunks.
 pub(super) struct Schema<'a> {
     pub(super) grammar: Grammar,
-    /// Of each column.
+    /// The plan of each column.
     pub(super) plans: &'a [Plan],
     /// Estimated rows per chunk; the initial capacity of the columns.
     pub(super) rows_expected: usize,
@@ -87,7 +87,7 @@ pub(super) struct Schema<'a> {
 }
 
 impl Rows {
-    /// Parses a chunk; takes its fault.
+    /// Parses a chunk and takes its fault.
     pub(super) fn of(chunk: &mut Chunk, schema: &Schema) -> Self {
         let columns = schema.plans.iter().map(|plan| Cells::new(plan.kind, schema.rows_expected)).collect();
         let (index, lines) = (chunk.index, Lines::default());
@@ -112,7 +112,7 @@ impl Rows {
             None => rows.read(&chunk.bytes, schema),
         };
         if rows.fault.is_none() {
-            // The chunk's own fault is behind all of its rows.
+            // The chunk's own fault comes after all of its rows.
             let behind = |fault: Fault| Fault { line: fault.line.map(|line| line + rows.line_breaks), ..fault };
             rows.fault = chunk.fault.take().map(behind);
         }
