@@ -19,8 +19,8 @@
 //!   that all numbers of a column share is dropped. Powers of ten (5K), durations (1:23:45, in
 //!   seconds) and spreadsheet marks ('123) are read if a whole column has them. Only finite values
 //!   are numbers.
-//! - **Missing values**: an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, ignoring case; among numbers also
-//!   `None`, `missing`, `unknown` and similar words.
+//! - **Missing values**: an empty cell, `-`, `?`, `NA`, `N/A`, `#N/A`, `NaN` and `null`, ignoring
+//!   case; among numbers also `None`, `missing`, `unknown` and similar words.
 //! - **Columns**: numeric if more than half of the cells that are not missing are numbers; dates if
 //!   more than half are dates; otherwise text. A declared [`Role`] overrides this.
 //!

@@ -13,22 +13,23 @@ pub(crate) enum Order {
 
 /// The dates of a column.
 pub(crate) struct Dates {
-    /// For each text, the days from 1970-01-01, NaN where it is no date.
+    /// The days since 1970-01-01 for each text, NaN if it is not a date.
     pub(crate) days: Vec<f64>,
-    /// A text whose order of day and month no cell of the column shows; it was taken as day first.
+    /// A text in a column without a cell that shows the order of day and month. It was read with
+    /// the day first.
     pub(crate) ambiguous: Option<String>,
-    /// The order in which dates such as 01/02/2025 are read; `None` if there are none.
+    /// The order used to read dates such as 01/02/2025; `None` if there are none.
     pub(crate) order: Option<Order>,
-    /// The cells that are a date only with the day first, and only with the month first, if both occur and neither is
-    /// declared.
+    /// The cells that are a date only with the day first, and the cells that are one only with the
+    /// month first, if both occur and no order is declared.
     pub(crate) both_orders: Option<[OneOrder; 2]>,
-    /// The index of a text whose year has two digits.
+    /// The index of a text with a two-digit year.
     pub(crate) two_digit_year: Option<usize>,
 }
 
-/// The cells of a column that are a date in one order of day and month only.
+/// The cells of a column that are a date in only one order of day and month.
 pub(crate) struct OneOrder {
-    /// Their number.
+    /// The number of cells.
     pub(crate) cells: usize,
     /// The index of the first of their texts.
     pub(crate) text: usize,
@@ -43,17 +44,17 @@ impl OneOrder {
     }
 }
 
-/// The first year of the hundred that two digits mean, unless it is declared, as in POSIX.
+/// The first of the hundred years that two-digit years belong to, unless declared, as in POSIX.
 pub(crate) const FIRST_YEAR: i64 = 1969;
 
-/// How the texts of a column are read as dates.
+/// How to read the texts of a column as dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
     /// The declared order of day and month.
     pub(crate) order: Option<Order>,
-    /// Whether the column is declared as one of dates.
+    /// Whether the column is declared as a date column.
     pub(crate) is_declared: bool,
-    /// The first of the hundred years that two digits mean.
+    /// The first of the hundred years that two-digit years belong to.
     pub(crate) first_year: i64,
 }
 
@@ -63,9 +64,10 @@ impl Default for Reading {
     }
 }
 
-/// A column's texts as dates; `counts` gives the cells with each text. `None` if at most half of the cells are dates,
-/// unless the column is declared as one, which also allows 20250131 and 202501. The order of day and month is
-/// `declared`, or that of most cells which show it.
+/// A column's texts as dates; `counts` gives the number of cells with each text. `None` if at most
+/// half of the cells are dates, unless the column is declared as dates. Declared dates may also be
+/// 20250131 or 202501. The order of day and month is the declared one, or the one shown by most
+/// cells that show one.
 pub(crate) fn of_texts(texts: &Texts, counts: &[usize], reading: &Reading) -> Option<Dates> {
     let parsed: Vec<Option<Parsed>> = texts.iter().map(|text| parse(text, reading)).collect();
     let [day_first, month_first] =
@@ -103,24 +105,24 @@ pub(crate) fn are_compact(numbers: &[f64]) -> bool {
     given.peek().is_some() && given.all(is_compact)
 }
 
-/// A date whose order of day and month may be open, and its time.
+/// A date, perhaps with an unknown order of day and month, and its time.
 struct Parsed {
     day: Day,
-    /// The part of a day that has passed, less the offset from UTC.
+    /// The elapsed part of the day, minus the offset from UTC.
     time: f64,
     /// Whether the year has two digits.
     has_short_year: bool,
 }
 
 enum Day {
-    /// Days from 1970-01-01.
+    /// Days since 1970-01-01.
     Known(i64),
-    /// Day and month in either order.
+    /// Day and month in unknown order.
     Unordered { first: i64, second: i64, year: i64 },
 }
 
 impl Parsed {
-    /// The order without which this is no date: one of its numbers is no month.
+    /// The only order that makes this a date, because one of its numbers is not a month.
     fn only_order(&self) -> Option<Order> {
         match self.day {
             Day::Unordered { first: 13.., .. } => Some(Order::DayFirst),
@@ -129,7 +131,7 @@ impl Parsed {
         }
     }
 
-    /// Whether this is another day in the other order.
+    /// Whether this is a different day in the other order.
     fn has_two_orders(&self) -> bool {
         matches!(self.day, Day::Unordered { first: first @ ..=12, second: second @ ..=12, .. } if first != second)
     }
@@ -144,9 +146,9 @@ impl Parsed {
     }
 }
 
-/// Dates are 2025-01-31, 2025/01/31, 31-Jan-2025, 31 January 25, Jan 31, 2025, 31.01.2025 and 31/01/2025, with a year of
-/// two or four digits where it is the last part. A time may follow after a space or T: 8:05, 14:30:15.25 or 2:30 pm,
-/// then Z, UTC or an offset such as +01:00.
+/// Parses a date: 2025-01-31, 2025/01/31, 31-Jan-2025, 31 January 25, Jan 31, 2025, 31.01.2025 or
+/// 31/01/2025. The year has two or four digits if it is the last part. A time may follow after a
+/// space or T: 8:05, 14:30:15.25 or 2:30 pm, then Z, UTC or an offset such as +01:00.
 fn parse(text: &str, reading: &Reading) -> Option<Parsed> {
     let text = text.trim();
     if reading.is_declared
@@ -175,7 +177,7 @@ fn compact(text: &str) -> Option<i64> {
     }
 }
 
-/// A day, and whether its year has two digits.
+/// Parses a day. Also returns whether its year has two digits.
 fn day(date: &str, first_year: i64) -> Option<(Day, bool)> {
     let separator = date.chars().find(|character| !character.is_alphanumeric())?;
     let mut parts = date.split(separator);
@@ -205,7 +207,7 @@ fn day(date: &str, first_year: i64) -> Option<(Day, bool)> {
     Some((day?, has_short_year))
 }
 
-/// A year of four digits, or of two, in the hundred years from `first_year` on.
+/// A four-digit year, or a two-digit year in the hundred years that begin with `first_year`.
 fn year_of(text: &str, first_year: i64) -> Option<i64> {
     let year = digits(text, 4)?;
     Some(if text.len() == 4 { year } else { first_year + (year - first_year).rem_euclid(100) })
@@ -240,7 +242,7 @@ fn month_named(text: &str) -> Option<i64> {
     (1..).zip(&MONTHS).find(|(_, month)| is_named(month)).map(|(number, _)| number)
 }
 
-/// The part of a day that has passed at a time of the clock, less its offset from UTC.
+/// The elapsed part of a day at a clock time, minus its offset from UTC.
 fn time_of(text: &str) -> Option<f64> {
     let length = text.find(|character: char| !matches!(character, '0'..='9' | ':' | '.' | ',')).unwrap_or(text.len());
     let (clock, zone) = text.split_at(length);
@@ -267,8 +269,9 @@ fn time_of(text: &str) -> Option<f64> {
     is_time.then_some(seconds / 86_400.0)
 }
 
-/// Names of time zones with one offset from UTC in common use, and its minutes. Others have several: IST is used in India,
-/// Ireland and Israel, BST in Britain and Bangladesh, CST in America, China and Cuba, AST in America and Arabia.
+/// Names of time zones with a single offset from UTC in common use, and the offset in minutes.
+/// Others have several: IST is used in India, Ireland and Israel, BST in Britain and Bangladesh,
+/// CST in America, China and Cuba, AST in America and Arabia.
 const ZONES: [(&str, i64); 31] = [
     ("", 0),
     ("z", 0),
@@ -321,8 +324,9 @@ fn offset(zone: &str) -> Option<i64> {
     (hours <= 18 && minutes < 60).then_some(sign * (60 * hours + minutes))
 }
 
-/// The days from 1970-01-01 to a day of the Gregorian calendar; `None` if there is no such day. Counts in years from
-/// March on, so that the leap day is the last (H. Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+/// The days from 1970-01-01 to a day of the Gregorian calendar; `None` if there is no such day.
+/// Counts years from March, which puts the leap day last (H. Hinnant, "chrono-Compatible Low-Level
+/// Date Algorithms").
 fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let length = match month {
@@ -338,10 +342,10 @@ fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     (1..=length).contains(&day).then_some(era * 146_097 + day_of_era - 719_468)
 }
 
-/// The date that is `days` from 1970-01-01, as 2025-01-31, with hours and minutes if it is not midnight.
+/// The date `days` after 1970-01-01, as 2025-01-31, with hours and minutes unless it is midnight.
 pub fn date(days: f64) -> String {
     let (whole, minutes) = (days.floor(), ((days - days.floor()) * 1440.0).round() as i64);
-    // 400 years from March on, as in `days_of`.
+    // 400-year eras that start in March, as in `days_of`.
     let shifted = whole as i64 + 719_468 + minutes / 1440;
     let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
     let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;

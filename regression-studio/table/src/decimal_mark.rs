@@ -15,7 +15,7 @@ pub enum DecimalMark {
 }
 
 impl DecimalMark {
-    /// The other one, which may separate thousands.
+    /// The other mark, which may separate thousands.
     pub fn other(self) -> Self {
         match self {
             Self::Point => Self::Comma,

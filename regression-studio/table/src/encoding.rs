@@ -6,8 +6,8 @@ use std::str::FromStr;
 use encoding_rs::UTF_8;
 use serde::{Deserialize, Serialize};
 
-/// An encoding of the WHATWG Encoding Standard. A settings file names it by any of the standard's labels, such as
-/// `windows-1250`, `latin2` or `sjis`, ignoring case.
+/// An encoding of the WHATWG Encoding Standard. A settings file may use any of the standard's
+/// labels, such as `windows-1250`, `latin2` or `sjis`, ignoring case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Encoding(pub(crate) &'static encoding_rs::Encoding);

@@ -2,7 +2,7 @@
 
 use crate::Table;
 
-/// Names of quantities that may count up from 0 or 1 and mean something, in lower case.
+/// Lower-case names of quantities that may count up from 0 or 1 and still be meaningful.
 const QUANTITIES: [&str; 26] = [
     "t",
     "x",
@@ -33,8 +33,8 @@ const QUANTITIES: [&str; 26] = [
 ];
 
 impl Table {
-    /// Whether a column numbers the rows: whole numbers from 0 or 1 on, in the rows' order, unless it is named as a
-    /// quantity that may do so, such as a dose or a time.
+    /// Whether a column numbers the rows: whole numbers that count up from 0 or 1, in row order. A
+    /// column named like a meaningful quantity, such as a dose or a time, does not count.
     pub fn numbers_rows(&self, name: &str) -> bool {
         let Some(numbers) = self.column(name).filter(|column| !column.is_date()).and_then(|column| column.numbers())
         else {

@@ -1,4 +1,4 @@
-//! Tables: named columns of equal length, from a CSV file or a workbook, or generated.
+//! Tables: named columns of equal length, read from a CSV file or a workbook, or generated.
 
 pub mod csv;
 pub mod statistics;
@@ -30,7 +30,7 @@ pub use self::shown::{are_alike, decimal, shortened};
 pub use self::statistics::Statistics;
 pub use self::texts::Texts;
 
-/// Columns of equal length. Share it by `Arc`.
+/// Columns of equal length. Share a table through `Arc`.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     source: String,
@@ -50,20 +50,20 @@ struct Sheet {
     all: Vec<String>,
 }
 
-/// How a file was read where that is not obvious.
+/// How a file was read, if that is not obvious.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The column; `None` if it concerns the whole file.
+    /// The column; `None` if the note concerns the whole file.
     pub column: Option<String>,
     /// One line.
     pub text: String,
 }
 
 impl Table {
-    /// A table of `columns`, without line numbers of a file.
+    /// Creates a table of `columns`, without line numbers of a file.
     ///
     /// # Panics
-    /// If the columns differ in length.
+    /// If the columns have different lengths.
     pub fn new(source: impl Into<String>, columns: Vec<Column>) -> Self {
         let rows = columns.first().map_or(0, Column::rows);
         assert!(columns.iter().all(|column| column.rows() == rows), "a table's columns have the same length");
@@ -78,12 +78,13 @@ impl Table {
         }
     }
 
-    /// Sets the line numbers at which the rows begin in the file.
+    /// Sets the line numbers where the rows begin in the file.
     pub(crate) fn with_lines(self, lines: Lines) -> Self {
         Self { lines: Some(lines), ..self }
     }
 
-    /// Takes these cells of columns as missing: a text as it stands in the file, or a number with a decimal point.
+    /// Makes these cells missing, by column: a text as written in the file, or a number with a
+    /// decimal point.
     pub fn with_missing(mut self, cells: &BTreeMap<String, Vec<String>>) -> Self {
         let missing = |column: &Column| cells.get(column.name());
         self.columns.iter_mut().filter_map(|column| Some((missing(column)?, column))).for_each(|(cells, column)| {
@@ -112,12 +113,12 @@ impl Table {
         self.sheet.as_ref().map(|sheet| &*sheet.name)
     }
 
-    /// The sheets of the workbook; none if the file is another one.
+    /// The sheets of the workbook; empty if the file is not a workbook.
     pub fn sheets(&self) -> &[String] {
         self.sheet.as_ref().map_or(&[], |sheet| &sheet.all)
     }
 
-    /// The encoding as which the file's text was read; UTF-8 for a generated table.
+    /// The encoding used to read the file's text; UTF-8 for a generated table.
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
@@ -127,7 +128,7 @@ impl Table {
         &self.notes
     }
 
-    /// The notes on the whole file, and those on the columns that are used.
+    /// The notes on the whole file and on the used columns.
     pub fn notes_on(&self, is_used: impl Fn(&str) -> bool) -> impl Iterator<Item = &str> {
         let concerns = move |note: &&Note| note.column.as_deref().is_none_or(&is_used);
         self.notes.iter().filter(concerns).map(|note| note.text.as_str())
@@ -153,12 +154,13 @@ impl Table {
         &self.source
     }
 
-    /// Where `row` is in the file, in words: "line 3", or "row 2" without a file.
+    /// The location of `row` in the file, in words: "line 3", or "row 2" without a file.
     pub fn place(&self, row: usize) -> String {
         lines::place(self.line(row), row)
     }
 
-    /// The line, counted from 1, at which `row` begins in the file; `None` without a file or beyond the last row.
+    /// The line where `row` begins in the file, counted from 1; `None` without a file or beyond the
+    /// last row.
     pub fn line(&self, row: usize) -> Option<u64> {
         self.lines.as_ref().filter(|_| row < self.rows).and_then(|lines| lines.line(row))
     }

@@ -1,22 +1,23 @@
-//! The line of the file at which each row begins, run-length encoded.
+//! The line where each row begins in the file, run-length encoded.
 
 /// Runs of consecutive rows on consecutive lines: one run for a whole file, unless blank lines or line breaks in quotes
 /// interrupt it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
-    /// First row and its line, of each run.
+    /// First row and its line, for each run.
     runs: Vec<(usize, u64)>,
 }
 
 impl Lines {
-    /// Appends row `row`, the next one, which begins at `line`.
+    /// Appends `row`, the next row, which begins at `line`.
     pub(crate) fn push(&mut self, row: usize, line: u64) {
         if self.line(row) != Some(line) {
             self.runs.push((row, line));
         }
     }
 
-    /// Appends the runs of the rows that follow: row 0 of `other` is `row` here, and its line 0 is `line`.
+    /// Appends the runs of the following rows: row 0 of `other` is `row` here, and its line 0 is
+    /// `line`.
     pub(crate) fn append(&mut self, other: &Self, row: usize, line: u64) {
         for &(first, at) in &other.runs {
             self.push(row + first, line + at);
@@ -28,14 +29,14 @@ impl Lines {
         crate::texts::bytes_of(&self.runs)
     }
 
-    /// Where `row` is in the file, in words: "line 3".
+    /// The location of `row` in the file, in words: "line 3".
     pub(crate) fn place(&self, row: usize) -> String {
         place(self.line(row), row)
     }
 
-    /// The line at which `row` begins.
+    /// The line where `row` begins.
     pub(crate) fn line(&self, row: usize) -> Option<u64> {
-        // `push` asks for rows behind the last run.
+        // `push` looks up rows after the last run.
         let run = match self.runs.last() {
             Some(last) if last.0 <= row => last,
             _ => self.runs.get(self.runs.partition_point(|run| run.0 <= row).checked_sub(1)?)?,
@@ -44,7 +45,7 @@ impl Lines {
     }
 }
 
-/// "line 3", or "row 2" if the line of the row, counted from 0, is not known.
+/// "line 3", or "row 2" if the line is unknown; the row is counted from 0.
 pub(crate) fn place(line: Option<u64>, row: usize) -> String {
     line.map_or_else(|| format!("row {}", row + 1), |line| format!("line {line}"))
 }

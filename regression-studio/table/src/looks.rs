@@ -1,4 +1,4 @@
-//! Forms of texts that are not read as numbers or dates, and what to do about each.
+//! Forms of texts that are not read as numbers or dates, with advice for each.
 
 use std::sync::LazyLock;
 
@@ -6,11 +6,11 @@ use regex_lite::Regex;
 
 use crate::{Texts, shortened};
 
-/// Texts of a column that are tried.
+/// Maximum number of texts of a column to check.
 const TRIED: usize = 1000;
 
-/// Pattern, name and advice of each form; the first that most texts have is named. Months are those of German, French,
-/// Spanish, Italian, Portuguese, Dutch and Polish.
+/// Pattern, name and advice for each form. The first form that most texts have is reported. Month
+/// names are German, French, Spanish, Italian, Portuguese, Dutch and Polish.
 #[rustfmt::skip]
 const FORMS: [(&str, &str, &str); 34] = [
     (r"^[-+−]?\d+( days?,?)? ?\d*:\d\d(:\d\d([.,]\d+)?)?$", "a duration or a time of the day", "write all in one form, such as 1:23:45, or convert them to seconds"),
@@ -49,7 +49,8 @@ const FORMS: [(&str, &str, &str); 34] = [
     (r"^[-+−]?\d[\d.,' ]*%.*[A-Za-z]", "a percentage with a text", "write the percentage alone"),
 ];
 
-/// The same forms, and numbers of several currencies or with a text, which are looked for last.
+/// The same forms, followed by numbers with several currencies or with a text, which are tried
+/// last.
 static PATTERNS: LazyLock<Vec<(Regex, &str, &str)>> = LazyLock::new(|| {
     let compiled = |(pattern, name, advice): (&str, &'static str, &'static str)| {
         Regex::new(pattern).ok().map(|pattern| (pattern, name, advice))
@@ -66,7 +67,7 @@ const LAST: [(&str, &str, &str); 3] = [
 
 /// What most of the first texts look like, with an example and advice.
 pub(crate) fn of_texts(texts: &Texts) -> Option<String> {
-    // Plain numbers may stand beside any form.
+    // Plain numbers may occur together with any form.
     let is_plain = |text: &str| {
         let digits = text.strip_prefix('-').unwrap_or(text).replacen(['.', ','], "", 1);
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())

@@ -1,11 +1,11 @@
-//! What a user declares about a column.
+//! A user's declaration about a column.
 
 use serde::{Deserialize, Serialize};
 
 use crate::dates::Order;
 use crate::{DecimalMark, Kind};
 
-/// What a user declares about a column, in place of what its cells look like.
+/// A user's declaration about a column. It overrides what the cells look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -15,26 +15,27 @@ pub enum Role {
     DecimalPoint,
     /// Numbers such as 1.250,5.
     DecimalComma,
-    /// Texts, of which each that is not empty is a category, also `NA` and `None`.
+    /// Texts. Each one that is not empty is a category, including `NA` and `None`.
     Category,
-    /// Texts, of which `NA` and the other spellings of a missing value are missing.
+    /// Texts. `NA` and the other spellings of a missing value are missing.
     Text,
-    /// Dates, also 20250131 and 202501; every other cell is unreadable.
+    /// Dates, including 20250131 and 202501; every other cell is unreadable.
     Date,
     /// Dates such as 31/01/2025.
     DayFirst,
     /// Dates such as 01/31/2025.
     MonthFirst,
-    /// The rows' numbers or names: no feature.
+    /// The rows' numbers or names. Not a feature.
     Index,
-    /// Not used: no feature.
+    /// Not used. Not a feature.
     Ignore,
-    /// The group of a row, such as a person: all rows of a group are in the same part. No feature.
+    /// The group of a row, such as a person. All rows of a group are in the same part. Not a
+    /// feature.
     Group,
 }
 
 impl Role {
-    /// All roles, in the order in which they are shown.
+    /// All roles, in display order.
     pub const ALL: [Self; 11] = [
         Self::Number,
         Self::DecimalPoint,
@@ -71,18 +72,19 @@ impl Role {
         !matches!(self, Self::Index | Self::Ignore | Self::Group)
     }
 
-    /// The kind of values as which the cells are read; `None` if the cells decide.
+    /// The kind that the cells are read as; `None` if the cells decide.
     pub(crate) fn kind(self) -> Option<Kind> {
         match self {
             Self::Number | Self::DecimalPoint | Self::DecimalComma => Some(Kind::Number),
             Self::Category | Self::Text | Self::Date | Self::DayFirst | Self::MonthFirst => Some(Kind::Text),
-            // As written: 00123 and 123 are different rows, and an f64 does not keep twenty digits.
+            // Keep the cells as written: 00123 and 123 are different rows, and an f64 cannot
+            // represent twenty digits.
             Self::Index | Self::Group => Some(Kind::Text),
             Self::Ignore => None,
         }
     }
 
-    /// The decimal mark that it declares.
+    /// The decimal mark that the role declares.
     pub(crate) fn decimal_mark(self) -> Option<DecimalMark> {
         match self {
             Self::DecimalPoint => Some(DecimalMark::Point),
@@ -91,7 +93,7 @@ impl Role {
         }
     }
 
-    /// The order of day and month that it declares.
+    /// The order of day and month that the role declares.
     pub(crate) fn order(self) -> Option<Order> {
         match self {
             Self::DayFirst => Some(Order::DayFirst),
@@ -108,7 +110,7 @@ impl Role {
         }
     }
 
-    /// Whether the column is one of dates.
+    /// Whether the role declares a date column.
     pub(crate) fn is_date(self) -> bool {
         matches!(self, Self::Date | Self::DayFirst | Self::MonthFirst)
     }

@@ -1,11 +1,12 @@
-//! Numbers and texts as notes and errors show them.
+//! Formats numbers and texts for notes and errors.
 
 use std::borrow::Cow;
 
-/// Longest text that is shown whole, in characters.
+/// Maximum length of a text that is shown in full, in characters.
 const LONGEST: usize = 60;
 
-/// The shortest decimal form that reads back as the same number, with an exponent if it is below 10⁻⁵ or 10¹⁶ or more.
+/// The shortest decimal form that parses back to the same number. It has an exponent if its
+/// absolute value is below 10⁻⁵, or at least 10¹⁶.
 pub fn decimal(value: f64) -> String {
     match value.abs() {
         size if size >= 1e16 || (size > 0.0 && size < 1e-5) => format!("{value:e}"),
@@ -13,13 +14,13 @@ pub fn decimal(value: f64) -> String {
     }
 }
 
-/// Whether two texts differ by case and blanks at most.
+/// Whether two texts differ at most by case and blanks.
 pub fn are_alike(a: &str, b: &str) -> bool {
     let folded = |text: &str| text.to_lowercase().split_whitespace().collect::<String>();
     folded(a) == folded(b)
 }
 
-/// A text of at most 60 characters: a longer one ends in "…".
+/// A text shortened to at most 60 characters. A longer one ends in "…".
 pub fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(LONGEST) {
         None => text.into(),

@@ -4,30 +4,31 @@ use crate::{Categories, Column};
 
 /// Number of bars of a histogram.
 pub const BARS: usize = 16;
-/// Maximum number of values that are sorted for the median and the histogram.
+/// Maximum number of values sorted for the median and the histogram.
 const MAX_SORTED: usize = 10_000;
 
 /// A summary of a column's values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statistics {
-    /// Of a numeric column with at least one number.
+    /// A numeric column with at least one number.
     Numbers {
         /// The smallest number.
         min: f64,
-        /// The median, of up to 10,000 evenly spaced rows.
+        /// The median of up to 10,000 evenly spaced rows.
         median: f64,
         /// The mean.
         mean: f64,
         /// The largest number.
         max: f64,
-        /// Shares of those rows, from their 1st to their 99th percentile; the first and the last include the rest.
+        /// Shares of these rows between their 1st and 99th percentile. The first and the last bar
+        /// include the rest.
         histogram: [f32; BARS],
     },
-    /// Of a text column with at least one text.
+    /// A text column with at least one text.
     Texts {
         /// The most frequent text.
         usual: String,
-        /// Shares of the most frequent texts, the largest first.
+        /// Shares of the most frequent texts, largest first.
         shares: Vec<f32>,
     },
     /// Every cell is missing.
@@ -54,11 +55,12 @@ impl Statistics {
     }
 }
 
-/// Maximum number of rows of a rank correlation.
+/// Maximum number of rows for a rank correlation.
 const MAX_RANKED: usize = 2000;
 
-/// Spearman's rank correlation of two columns, −1 … 1: the correlation of their ranks, which a few large values do not
-/// decide. Of up to 2000 evenly spaced rows; `None` if fewer than three have both numbers, or if a column is constant.
+/// Spearman's rank correlation of two columns, −1 … 1: the correlation of their ranks, which a few
+/// large values do not dominate. Computed from up to 2000 evenly spaced rows. `None` if fewer than
+/// three rows have both numbers, or if a column is constant.
 pub fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     let both = || a.iter().zip(b).filter(|(a, b)| a.is_finite() && b.is_finite());
     let every = both().count().div_ceil(MAX_RANKED).max(1);
@@ -69,7 +71,7 @@ pub fn rank_correlation(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(correlation).filter(|correlation| a.len() >= 3 && correlation.is_finite())
 }
 
-/// The rank of each value, counted from 0; equal values have the mean of their ranks.
+/// The rank of each value, counted from 0. Equal values have the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!((min, max), (0.0, 1e9));
         assert!((median - 51.0).abs() <= 1.0 && (mean - (5050.0 + 1e9) / 102.0).abs() < 1e-6);
         assert!((histogram.iter().sum::<f32>() - 1.0).abs() < 1e-5);
-        // The outlier is in the last bar, and does not compress the others.
+        // The outlier is in the last bar and does not compress the others.
         assert!(histogram.iter().all(|&share| (0.04..0.09).contains(&share)), "{histogram:?}");
     }
 

@@ -1,14 +1,16 @@
-//! Tables that need no file: rents of flats, and a stock market.
+//! Synthetic tables, which need no file: rents of flats, and a stock market.
 //!
-//! **Rents** follow a formula with noise: no network can predict all of their variance.
+//! **Rents** follow a formula with noise, so no network can predict all of their variance.
 //!
-//! **Market**: shares follow geometric random walks with a common market factor. Trade value is log-normal across shares and days,
-//! with a tail of busy days; it grows with the day's return, and the number of trades follows it. Spreads and
-//! percentages match an exchange's price files from January to July 2025: prices over five powers of ten, trade values
-//! over nine, a tenth of the rows without the delivered quantity. No real quotes are included.
+//! **Market**: shares follow geometric random walks with a common market factor. Trade value is
+//! log-normal across shares and days, with a tail of busy days. It grows with the day's absolute
+//! return, and the number of trades grows with it. Spreads and percentages match an exchange's
+//! price files from January to July 2025: prices span five powers of ten, trade values nine, and a
+//! tenth of the rows lack the delivered quantity. No real quotes are included.
 //!
-//! The same seed gives the same table on every machine: one ChaCha8 stream, and no function of the system's
-//! mathematical library, whose last digits differ between platforms.
+//! The same seed gives the same table on every machine. All random numbers come from one ChaCha8
+//! stream. No function of the system's math library is used, because their last digits differ
+//! between platforms.
 
 mod calendar;
 mod market;
@@ -37,7 +39,8 @@ pub const FEATURES: [&str; 8] = [
 /// The target column: the trade value in lakhs, average price × quantity / 100,000.
 pub const TARGET: &str = "TURNOVER_LACS";
 
-/// Size of a [`stock_market`] table of `rows` rows in bytes: three columns of codes, the rest numbers.
+/// Size in bytes of a [`stock_market`] table with `rows` rows: three columns of codes, the rest
+/// numbers.
 pub fn bytes(rows: usize) -> u64 {
     let row = 3 * size_of::<u32>() + Quote::NAMES.len() * size_of::<f64>();
     (rows as u64).saturating_mul(row as u64)
@@ -46,17 +49,17 @@ pub fn bytes(rows: usize) -> u64 {
 /// The feature columns of [`rents`].
 pub const RENT_FEATURES: [&str; 6] = ["district", "lift", "size_m2", "rooms", "built", "km_to_center"];
 
-/// The target column of [`rents`]: the rent of a month.
+/// The target column of [`rents`]: the monthly rent.
 pub const RENT: &str = "rent";
 
-/// Size of a table of `rows` [`rents`] in bytes.
+/// Size in bytes of a table with `rows` [`rents`].
 pub fn bytes_of_rents(rows: usize) -> u64 {
     let row = 2 * size_of::<u32>() + Flat::NAMES.len() * size_of::<f64>();
     (rows as u64).saturating_mul(row as u64)
 }
 
-/// Flats of an invented town and their monthly rents, deterministic in `seed`: the [`RENT_FEATURES`] and the [`RENT`].
-/// Nothing is missing.
+/// Flats in an invented town and their monthly rents: the [`RENT_FEATURES`] and the [`RENT`].
+/// Deterministic in `seed`. No values are missing.
 pub fn rents(rows: usize, seed: u64) -> Table {
     let mut noise = Noise::new(seed);
     let flats: Vec<Flat> = (0..rows).map(|_| Flat::draw(&mut noise)).collect();
@@ -71,12 +74,12 @@ pub fn rents(rows: usize, seed: u64) -> Table {
     Table::new("synthetic rents of flats", columns)
 }
 
-/// A synthetic market of 2·√`rows` shares, deterministic in `seed`. A row is one share on one trading day, ordered by
-/// day from 1 January 2024 on, then by the share's name.
+/// A synthetic market of 2·√`rows` shares, deterministic in `seed`. Each row is one share on one
+/// trading day. The rows are ordered by day, starting on 1 January 2024, then by the share's name.
 ///
-/// The columns are SYMBOL, SERIES and DATE1, the eight [`FEATURES`], AVG_PRICE, the [`TARGET`], DELIV_QTY and
-/// DELIV_PER. The last two, the quantity held beyond the day and its percentage, are missing for the series BE and BZ:
-/// about one share in ten. Nothing else is missing.
+/// The columns are SYMBOL, SERIES and DATE1, the eight [`FEATURES`], AVG_PRICE, the [`TARGET`],
+/// DELIV_QTY and DELIV_PER. The last two are the quantity held beyond the day and its percentage.
+/// They are missing for the series BE and BZ, about one share in ten. No other values are missing.
 pub fn stock_market(rows: usize, seed: u64) -> Table {
     let shares = (2 * rows.isqrt()).max(1);
     let mut market = Market::new(shares, seed);
@@ -107,7 +110,7 @@ pub fn stock_market(rows: usize, seed: u64) -> Table {
     Table::new("synthetic stock market", columns)
 }
 
-/// A text column of `texts[index]` for each index; only texts that occur become categories.
+/// A text column with `texts[index]` for each index. Only texts that occur become categories.
 fn coded<T: AsRef<str>>(name: &str, texts: &[T], indices: Vec<u32>) -> Column {
     let mut dictionary = Dictionary::default();
     let mut code = |index: u32| texts.get(index as usize).map(|text| dictionary.code(text.as_ref()));

@@ -9,7 +9,8 @@ pub(crate) fn bytes_of<T>(vector: &Vec<T>) -> u64 {
     (vector.capacity() * size_of::<T>()) as u64
 }
 
-/// A list of texts, concatenated in one string with one offset each, without an allocation per text.
+/// A list of texts, concatenated in one string with one offset each. There is no allocation per
+/// text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
     all: String,
@@ -34,7 +35,8 @@ impl Texts {
         self.all.get(start..*self.ends.get(index)?)
     }
 
-    /// The number of rows with each text; `indices` has a row's text, or an index of none.
+    /// The number of rows with each text. `indices` has the index of each row's text, or an index
+    /// of no text.
     pub(crate) fn counts(&self, indices: &[u32]) -> Vec<usize> {
         let mut counts = vec![0; self.len()];
         for &index in indices {
@@ -56,7 +58,7 @@ impl Texts {
     }
 }
 
-/// Distinct texts with a hash index from text to code; codes count up in order of first appearance.
+/// Distinct texts with a hash index from text to code. Codes count up in order of first appearance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
     texts: Texts,
@@ -69,9 +71,9 @@ impl Dictionary {
     /// The code of `text`, which is added if it is new.
     ///
     /// # Panics
-    /// If there are 2³² − 1 texts already; tables have fewer rows.
+    /// If there are already 2³² − 1 texts; tables have fewer rows.
     pub(crate) fn code(&mut self, text: &str) -> u32 {
-        // Sorted and grouped columns repeat the text of the row above.
+        // Sorted and grouped columns often repeat the text of the previous row.
         if self.texts.get(self.last as usize) == Some(text) {
             return self.last;
         }

@@ -1,6 +1,6 @@
-//! The arithmetic rate of training steps on one thread beside that of matrix products alone, each the best of many:
-//! `cargo run --release -p table_network --example step_rate`. Counted are the multiply-adds of the hidden layers,
-//! forward and backward.
+//! Compares the arithmetic rate of training steps on one thread with the rate of matrix products
+//! alone. Each is the best of many calls. Counts the multiply-adds of the hidden layers, forward
+//! and backward. Run it with `cargo run --release -p table_network --example step_rate`.
 
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -22,7 +22,8 @@ impl Sink<f32> for Store<'_> {
     }
 }
 
-/// The best rate of `repeats` calls with `operations` operations each, in 10⁹ a second.
+/// The best rate of `repeats` calls with `operations` operations each, in 10⁹ operations per
+/// second.
 fn rate(repeats: usize, operations: f64, mut call: impl FnMut()) -> f64 {
     let seconds = (0..repeats).map(|_| {
         let start = Instant::now();

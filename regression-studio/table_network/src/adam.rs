@@ -4,16 +4,16 @@ use std::f64::consts::PI;
 
 use crate::Options;
 
-/// The share of the mean gradient that remains after a step.
+/// The fraction of the mean gradient that remains after a step.
 const MEAN_DECAY: f64 = 0.9;
-/// The share of the mean squared gradient that remains after a step.
+/// The fraction of the mean squared gradient that remains after a step.
 const SQUARE_DECAY: f64 = 0.999;
-/// Added to the root of the mean squared gradient.
+/// Added to the square root of the mean squared gradient.
 const EPSILON: f32 = 1e-8;
-/// The part of all steps in which the learning rate rises.
+/// The fraction of all steps in which the learning rate rises.
 const WARM_UP: f64 = 0.05;
 
-/// One step's rule: value ← value · (1 − η λ) − η · m̂ / (√v̂ + ε).
+/// The update rule of one step: value ← value · (1 − η λ) − η · m̂ / (√v̂ + ε).
 ///
 /// Source: I. Loshchilov and F. Hutter, "Decoupled Weight Decay Regularization", ICLR 2019.
 #[derive(Clone, Copy, Debug)]
@@ -30,13 +30,13 @@ pub(crate) struct Rule {
     pub(crate) square_scale: f32,
     /// ε.
     pub(crate) epsilon: f32,
-    /// The part of the way to the new value that the average goes.
+    /// How far the average moves toward the new value, as a fraction.
     pub(crate) average_rate: f32,
 }
 
 impl Rule {
-    /// The rule of step `step` of a run, counted from 0. The learning rate rises evenly in the first
-    /// twentieth of the steps and falls along half a cosine in the others.
+    /// The rule of step `step` of a run, counted from 0. The learning rate rises linearly in the
+    /// first twentieth of the steps and then falls along half a cosine.
     pub(crate) fn of_step(options: &Options, step: u64, steps_per_epoch: usize) -> Self {
         let steps_per_epoch = steps_per_epoch as f64;
         let (at, steps) = (step as f64 + 1.0, options.epochs as f64 * steps_per_epoch);
@@ -55,7 +55,7 @@ impl Rule {
             mean_scale: scale(MEAN_DECAY),
             square_scale: scale(SQUARE_DECAY),
             epsilon: EPSILON,
-            // The average of few steps is that of the last half of them.
+            // After few steps, average over the last half of them.
             average_rate: (1.0 / (at / 2.0).min(f64::from(options.averaged_epochs) * steps_per_epoch).max(1.0)) as f32,
         }
     }

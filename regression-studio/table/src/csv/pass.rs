@@ -1,5 +1,5 @@
-//! One pass over a CSV file: the column kinds are guessed from a sample unless an earlier pass found them, then all
-//! rows are parsed in parallel.
+//! One pass over a CSV file. The column kinds are guessed from a sample unless an earlier pass
+//! determined them. Then all rows are parsed in parallel.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use super::source::{Basis, FileState, Source};
 use super::workbook::Sheet;
 use crate::{DecimalMark, Encoding, Kind, Lines, Role, Table, dates};
 
-/// A file, what is declared about it and the context of its read.
+/// A file, the declarations about it, and the context of its read.
 pub(super) struct Pass<'a> {
     pub(super) path: &'a Path,
     /// The sheet, if the file is a workbook.
@@ -29,14 +29,15 @@ pub(super) struct Pass<'a> {
 /// The result of a pass without errors.
 pub(super) enum Outcome {
     Table(Table),
-    /// The text was read in the wrong encoding, or a column as the wrong kind or by the wrong decimal mark: another pass
-    /// with these is needed.
+    /// The text was read with the wrong encoding, or a column as the wrong kind or with the wrong
+    /// decimal mark. Another pass with these values is needed.
     Misjudged(Known),
 }
 
-/// How the text and the columns are to be read by an earlier pass, and the file's state during it.
+/// How to read the text and the columns according to an earlier pass, and the file's state during
+/// that pass.
 pub(super) struct Known {
-    /// `None` if the text was read in another encoding.
+    /// `None` if the text was read with another encoding.
     plans: Option<Vec<Plan>>,
     encoding: Encoding,
     /// Whether the encoding is a guess.
@@ -60,7 +61,7 @@ impl Pass<'_> {
         let is_assumed = source.basis() == Basis::Assumption && source.is_repeatable();
         let may_be_other = AtomicBool::new(false);
         let outcome = self.read(source, known, &may_be_other);
-        // In another encoding, the characters that separate cells may be parts of others.
+        // In another encoding, the characters that separate cells may be parts of other characters.
         let may_be_other = may_be_other.load(Ordering::Relaxed)
             || outcome.as_ref().is_err_and(|error| !matches!(error.problem, CsvProblem::Cancelled));
         if is_assumed && may_be_other {
@@ -72,7 +73,7 @@ impl Pass<'_> {
         outcome
     }
 
-    /// Reads the file once; sets `may_be_other` if its text may have another encoding than UTF-8.
+    /// Reads the file once. Sets `may_be_other` if its text may have another encoding than UTF-8.
     fn read(&self, source: Source, known: Option<Known>, may_be_other: &AtomicBool) -> Result<Outcome, CsvError> {
         let (state, is_repeatable, encoding) = (source.state(), source.is_repeatable(), source.encoding());
         let is_guess = source.basis() == Basis::Guess || known.as_ref().is_some_and(|known| known.is_guess);
@@ -102,7 +103,7 @@ impl Pass<'_> {
             None => guessed(&sample.columns, &texts, &roles, &declared_marks, grammar.separator),
         };
         let leading_zeros: Vec<Option<String>> = sample.columns.iter().map(notes::leading_zero).collect();
-        // The sample's estimate plus a margin of 1 / 8, so that columns rarely reallocate.
+        // The sample's estimate plus a margin of 1 / 8: columns should rarely reallocate.
         let bytes_per_row = (chunks.sample().len() / sample.count.max(1)).max(2 * plans.len());
         let schema = Schema { plans: &plans, rows_expected: limits.chunk / bytes_per_row * 9 / 8, ..schema };
         let mut rows = self.rows(&mut chunks, &schema);
@@ -154,25 +155,25 @@ impl Pass<'_> {
         CsvError::at(self.path, line, problem)
     }
 
-    /// The decimal marks that are declared, or known from the numbers of a sheet.
+    /// The decimal marks that are declared, or known because a sheet's cells are numbers.
     fn with_marks_of_sheet(&self, said: &[Option<DecimalMark>]) -> Vec<Option<DecimalMark>> {
         let has_numbers = |column| self.sheet.is_some_and(|sheet| sheet.csv.has_numbers.get(column) == Some(&true));
         let mark = |(column, said): (usize, &_)| if has_numbers(column) { Some(DecimalMark::Point) } else { *said };
         said.iter().enumerate().map(mark).collect()
     }
 
-    /// Parses all chunks in parallel; the result is in file order.
+    /// Parses all chunks in parallel. The result is in file order.
     fn rows(&self, chunks: &mut Chunks, schema: &Schema) -> Vec<Rows> {
         let (used, limit) = (AtomicU64::new(0), self.context.limits.memory);
         let read = |mut chunk: Chunk| {
             let mut rows = Rows::of(&mut chunk, schema);
             let bytes = rows.bytes();
             if used.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > limit {
-                // `count` fills in the number of rows, once all chunks before this one are parsed.
+                // `count` sets the number of rows once all earlier chunks are parsed.
                 rows.fault.get_or_insert(Fault { line: None, problem: CsvProblem::TooLarge { rows: 0, limit } });
             }
             if rows.fault.is_some() {
-                // Chunks before this one are already taken; later ones do not matter.
+                // Earlier chunks are already taken; later ones do not matter.
                 self.context.stop.store(true, Ordering::Relaxed);
             }
             if let Ok(mut buffers) = self.context.buffers.lock() {
@@ -185,8 +186,8 @@ impl Pass<'_> {
         rows
     }
 
-    /// The number of rows and their lines, or the first fault in file order. `line` is the number of line breaks before
-    /// the first chunk.
+    /// The number of rows and their lines, or the first fault in file order. `line` is the number
+    /// of line breaks before the first chunk.
     fn count(&self, rows: &mut [Rows], chunks: &Chunks, mut line: u64) -> Result<Counted, CsvError> {
         let (mut count, mut lines, mut fault) = (0, Lines::default(), None);
         let (mut comments, mut damaged) = (Comments::default(), Shown::default());
@@ -208,7 +209,7 @@ impl Pass<'_> {
         }
         match fault {
             Some((_, problem @ CsvProblem::Cancelled)) => Err(self.error(None, problem)),
-            // Any other fault may be a consequence of the change.
+            // Any other fault may result from the change.
             _ if chunks.has_changed() => Err(self.error(None, CsvProblem::Changed)),
             Some((line, problem)) => Err(self.error(line, problem)),
             None if count == 0 => Err(self.error(None, CsvProblem::HeaderOnly)),
@@ -218,17 +219,17 @@ impl Pass<'_> {
     }
 }
 
-/// What all chunks have together.
+/// Totals over all chunks.
 struct Counted {
     rows: usize,
-    /// The lines at which the rows begin.
+    /// The lines where the rows begin.
     lines: Lines,
     comments: Comments,
     /// Cells that are not UTF-8.
     damaged: Shown,
 }
 
-/// How the columns are read first, by a sample of their cells.
+/// How to read the columns at first, guessed from a sample of their cells.
 fn guessed(
     sample: &[Cells],
     texts: &[Plan],
@@ -238,7 +239,7 @@ fn guessed(
 ) -> Vec<Plan> {
     let evidence: Vec<Evidence> = sample.iter().map(merge::evidence_of_cells).collect();
     let marks = marks::decide(&evidence, declared, separator);
-    // In files separated by commas, numbers with another comma are rare, and the sample shows them.
+    // In files separated by commas, numbers with a comma are rare, and the sample shows them.
     let weighs = separator != b',' || marks.has_commas;
     let kinds = merge::kinds(sample, &marks.columns, roles);
     let plans = texts.iter().zip(kinds).zip(marks.columns).zip(declared);
@@ -252,7 +253,8 @@ fn guessed(
         .collect()
 }
 
-/// The plans of another pass, if some numbers were read by another mark than that of their column, or commas were not weighed.
+/// The plans for another pass, if some numbers were read with another mark than their column's, or
+/// not all evidence was weighed.
 fn plans_by_marks(columns: &[Gathered], plans: &[Plan], marks: &Marks) -> Option<Vec<Plan>> {
     let was_weighed = plans.iter().all(|plan| plan.weighs || plan.kind == Kind::Text);
     let is_read_by =
@@ -263,7 +265,7 @@ fn plans_by_marks(columns: &[Gathered], plans: &[Plan], marks: &Marks) -> Option
     is_wrong.then(|| plans.iter().zip(&marks.columns).map(plan).collect())
 }
 
-/// The plans of another pass, if some columns that were read as numbers are texts.
+/// The plans for another pass, if some columns that were read as numbers are texts.
 fn plans_by_kinds(merged: &[Merged], plans: &[Plan]) -> Option<Vec<Plan>> {
     let plan = |(plan, merged): (&Plan, &Merged)| match merged.column {
         Some(_) => *plan,
@@ -273,7 +275,7 @@ fn plans_by_kinds(merged: &[Merged], plans: &[Plan]) -> Option<Vec<Plan>> {
     is_wrong.then(|| plans.iter().zip(merged).map(plan).collect())
 }
 
-/// The cells of each column, concatenated.
+/// The concatenated cells of each column.
 fn gather(columns: usize, count: usize, rows: Vec<Rows>) -> Vec<Gathered> {
     let mut cells: Vec<_> = (0..columns).map(|_| Vec::with_capacity(rows.len())).collect();
     for chunk in rows {

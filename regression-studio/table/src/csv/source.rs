@@ -1,4 +1,4 @@
-//! A file's text in UTF-8: decompressed if it is gzip, and decoded if it has another encoding.
+//! A file's text in UTF-8: gzip is decompressed, and other encodings are decoded.
 
 use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
@@ -18,12 +18,12 @@ use crate::Encoding;
 /// Magic number of a gzip file.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes at the start of a file by which its format and, without a second reading, its encoding is found; of a pipe, which
-/// cannot be read again, they decide.
+/// Number of bytes at the start of a file that reveal its format and, if they suffice, its
+/// encoding. A pipe cannot be read again, so they decide its encoding.
 const HEAD: u64 = 1 << 16;
 const HEAD_OF_PIPE: u64 = 1 << 20;
 
-/// Maximum number of compressions, one around the other.
+/// Maximum number of nested compressions.
 const MAX_GZIP: usize = 4;
 
 /// An open file, its decompressor, its decoder and its progress.
@@ -37,14 +37,14 @@ pub(super) struct Source {
     state: FileState,
 }
 
-/// Why a text is taken to have its encoding.
+/// Why a text is assumed to have its encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Basis {
     /// The file has a byte order mark.
     Mark,
-    /// It is declared, known from an earlier pass, or the text is a sheet.
+    /// The encoding is declared, known from an earlier pass, or the text is a sheet.
     Known,
-    /// It was guessed from the whole file, or from the start of a pipe.
+    /// The encoding was guessed from the whole file, or from the start of a pipe.
     Guess,
     /// The first bytes are UTF-8.
     Assumption,
@@ -56,7 +56,7 @@ struct Progress {
     total: u64,
 }
 
-/// Length and modification time, which reveal a change of the file.
+/// Length and modification time. They reveal changes of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileState {
     length: u64,
@@ -64,8 +64,9 @@ pub(super) struct FileState {
 }
 
 impl Source {
-    /// Opens a file. Gzip is recognized by its content, not by the file's name. A byte order mark gives the encoding, or
-    /// else what is `known`, or else the text; `unless_utf8` takes the place of a guess.
+    /// Opens a file. Gzip is recognized by its content, not by the file's name. The encoding comes
+    /// from a byte order mark, or else from `known`, or else from the text. `unless_utf8` replaces
+    /// a guess.
     ///
     /// # Errors
     /// If the file cannot be read, or has another format than CSV.
@@ -99,19 +100,20 @@ impl Source {
         Ok(Self { bytes, compressions, encoding, basis, progress, file, state })
     }
 
-    /// The text of a sheet of a workbook: `file` is the open workbook, in the `state` in which it was read.
+    /// The text of a workbook's sheet. `file` is the open workbook, and `state` its state when it
+    /// was read.
     ///
     /// # Errors
     /// If the file cannot be opened again.
     pub(super) fn of_sheet(text: &Arc<[u8]>, file: &File, state: FileState) -> Result<Self, CsvProblem> {
         let file = file.try_clone().map_err(CsvProblem::Io)?;
         let bytes = Box::new(Cursor::new(Arc::clone(text)));
-        // The file was read before.
+        // The file has already been read.
         let progress = Progress { done: Arc::new(AtomicU64::new(1)), total: 1 };
         Ok(Self { bytes, compressions: 0, encoding: Encoding::default(), basis: Basis::Known, progress, file, state })
     }
 
-    /// The encoding of a file's text, guessed from all of it.
+    /// The encoding of a file's text, guessed from the whole text.
     ///
     /// # Errors
     /// If the file cannot be opened.
@@ -119,8 +121,8 @@ impl Source {
         Ok(detect::encoding(Opened::of(path)?.bytes, unless_utf8))
     }
 
-    /// Appends up to `max` bytes to `buffer`, fewer only at the end of the file. On an error, the bytes read before it
-    /// are in `buffer`.
+    /// Appends up to `max` bytes to `buffer`; fewer only at the end of the file. If an error
+    /// occurs, the bytes read before it are in `buffer`.
     pub(super) fn read(&mut self, buffer: &mut Vec<u8>, max: usize) -> Result<usize, CsvProblem> {
         buffer.reserve(max);
         (&mut self.bytes).take(max as u64).read_to_end(buffer).map_err(|error| problem(error, self.compressions > 0))
@@ -131,7 +133,7 @@ impl Source {
         self.encoding
     }
 
-    /// Why the text is taken to have this encoding.
+    /// Why the text is assumed to have this encoding.
     pub(super) fn basis(&self) -> Basis {
         self.basis
     }
@@ -141,7 +143,7 @@ impl Source {
         self.compressions
     }
 
-    /// The fraction of the file read so far, 0 … 1; 0 for a pipe, whose length is unknown.
+    /// The fraction of the file read so far, 0 … 1; 0 for a pipe, since its length is unknown.
     pub(super) fn fraction(&self) -> f32 {
         match self.progress.total {
             0 => 0.0,
@@ -171,7 +173,7 @@ struct Opened {
     compressions: usize,
     file: File,
     state: FileState,
-    /// The bytes read of the file.
+    /// Number of bytes read from the file.
     done: Arc<AtomicU64>,
 }
 
@@ -183,7 +185,7 @@ impl Opened {
             ErrorKind::IsADirectory => CsvProblem::Directory,
             _ => CsvProblem::Io(error),
         };
-        // Depending on the system, a directory fails to open or to read.
+        // Depending on the system, a directory fails to open or fails to read.
         if path.is_dir() {
             return Err(CsvProblem::Directory);
         }
@@ -207,7 +209,7 @@ impl Opened {
     }
 }
 
-/// The problem of a read that failed.
+/// The problem behind a failed read.
 fn problem(error: io::Error, is_gzip: bool) -> CsvProblem {
     match error.kind() {
         ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof if is_gzip => {

@@ -41,8 +41,8 @@ fn read_limited(path: &Path, limits: Limits, progress: &(dyn Fn(f32) + Sync)) ->
     read_within(path, limits, Options { declared, memory: limits.memory, progress, cancel })
 }
 
-/// Reads `bytes` as a file, gzip-compressed if `compress`, with the given chunk and sample sizes. An error is its
-/// message without the file's name.
+/// Reads `bytes` as a file, gzip-compressed if `compress`, with the given chunk and sample sizes.
+/// Returns an error's message without the file's name.
 fn read_bytes(bytes: &[u8], chunk: usize, sample: usize, compress: bool) -> Result<Contents, String> {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     match compress {
@@ -66,7 +66,7 @@ fn read_bytes(bytes: &[u8], chunk: usize, sample: usize, compress: bool) -> Resu
 const SIZES: [(usize, usize); 7] =
     [(LIMITS.chunk, LIMITS.sample), (1, 0), (2, 30), (7, 5), (13, 1000), (64, 1), (100, 100)];
 
-/// A cell's value and how it is written.
+/// A cell's value and the way it is written.
 #[derive(Clone, Debug)]
 struct Written {
     value: String,
@@ -231,7 +231,7 @@ proptest! {
         }
         let wanted = read_bytes(&bytes, LIMITS.chunk, LIMITS.sample, false);
         for (chunk, sample) in SIZES {
-            // A zero byte masks the other faults of its chunk.
+            // A zero byte hides the other faults in its chunk.
             if bytes.contains(&0) {
                 prop_assert!(read_bytes(&bytes, chunk, sample, false).is_err());
             } else {
@@ -250,7 +250,7 @@ proptest! {
         let _ = read_bytes(&bytes, chunk, sample, false);
         let header = [b"a,b\n".as_slice(), &bytes].concat();
         let _ = read_bytes(&header, chunk, sample, true);
-        // Arbitrary bytes behind gzip's magic number.
+        // Arbitrary bytes after gzip's magic number.
         let _ = read_bytes(&[b"\x1f\x8b\x08\x00".as_slice(), &bytes].concat(), chunk, sample, false);
     }
 }
@@ -301,7 +301,7 @@ fn progress_is_the_share_of_the_file_that_is_read() {
     std::fs::write(file.path(), ["a,b\n".as_bytes(), &b"1,2\n".repeat(99_999)].concat()).unwrap();
     let shares = Mutex::new(Vec::new());
     let push = |share| shares.lock().unwrap().push(share);
-    // The sample is a quarter of the file; then come three chunks, and one that finds the end.
+    // The sample is a quarter of the file; then there are three chunks, and one that finds the end.
     read_limited(file.path(), Limits { chunk: 100_000, sample: 100_000, ..LIMITS }, &push).unwrap();
     let shares = shares.into_inner().unwrap();
     assert!(shares.is_sorted() && shares.len() > 3 && shares[0] <= 0.5 && shares.last() == Some(&1.0), "{shares:?}");
@@ -311,7 +311,7 @@ fn progress_is_the_share_of_the_file_that_is_read() {
 fn a_row_of_exactly_the_limit_is_read_wherever_it_is_cut() {
     let file = tempfile::NamedTempFile::new().unwrap();
     for (length, is_read) in [(90, true), (91, false)] {
-        // The last line ends with the file: its break does not count.
+        // The last line ends with the file, so its line break does not count.
         std::fs::write(file.path(), format!("a,b\n1,{}", "x".repeat(length - 2))).unwrap();
         for chunk in 1..=200 {
             let limits = Limits { chunk, sample: 0, record: 90, ..LIMITS };
@@ -345,7 +345,7 @@ const CONVENTIONS: [Convention; 8] = [
 ];
 
 impl Convention {
-    /// A number of thousandths, with as many decimals as are not zero.
+    /// Writes a number of thousandths, without trailing zeros.
     fn write(self, thousandths: i64) -> String {
         let mut whole = (thousandths.abs() / 1000).to_string();
         let mut end = whole.len();
@@ -368,7 +368,7 @@ impl Convention {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Of any convention, if one cell shows the decimal mark.
+    /// Holds for any convention, if one cell shows the decimal mark.
     #[test]
     fn columns_of_eight_conventions_are_read_as_they_were_written(
         convention in proptest::sample::select(&CONVENTIONS),
@@ -380,7 +380,7 @@ proptest! {
         other in proptest::collection::vec(0_i64..2_000_000, 60),
         place in any::<proptest::sample::Index>(),
     ) {
-        // 0.5 can be read in one way only.
+        // 0.5 can be read in only one way.
         let place = place.index(numbers.len() + 1);
         numbers.insert(place, 500);
         let mut text = format!("a{0}b{0}c\n", convention.separator);
@@ -393,7 +393,7 @@ proptest! {
             let values = |column: usize| table.cells[column].iter().map(|cell| cell.0.map(f64::from_bits)).collect::<Vec<_>>();
             let wanted: Vec<_> = numbers.iter().map(|&number| Some(number as f64 / 1000.0)).collect();
             prop_assert_eq!(values(0), wanted, "chunk {}, sample {}: {}", chunk, sample, text);
-            // The other column's mark is that of the file.
+            // The other column has the file's mark.
             let wanted: Vec<_> = other[..numbers.len()].iter().map(|&number| Some((number / 1000) as f64)).collect();
             prop_assert_eq!(values(1), wanted, "chunk {}, sample {}: {}", chunk, sample, text);
         }
@@ -434,7 +434,7 @@ fn the_decimal_mark_is_that_of_the_file_and_stated_where_both_give_a_number() {
     // Another column decides.
     let (values, notes) = read_column("a;b\n1.250;0,5\n2.500;1\n", "a");
     assert_eq!((values, notes.len()), (some([1250.0, 2500.0]), 1));
-    // Each column by its own cells.
+    // Each column is decided by its own cells.
     let text = "a;b\n1.250;0,5\n2.5;1,250\n";
     assert_eq!((read_column(text, "a").0, read_column(text, "b").0), (some([1.25, 2.5]), some([0.5, 1.25])));
 }
@@ -479,7 +479,7 @@ fn numbers_that_are_not_plain_are_read_and_stated() {
         assert_eq!(values, some(wanted), "{cells:?}");
         assert_eq!(notes, [note]);
     }
-    // Units of two kinds are no numbers.
+    // Numbers with two different units are not numbers.
     assert_eq!(read_column("a,b\n39.4 m2,1\n424 ft2,2\n", "a").0, [None, None]);
     let units = units(&Column::of_texts("a", &["39.4 m2", "424 ft2", "?!"]));
     assert_eq!(units, ["ft2", "m2"]);
@@ -533,7 +533,7 @@ fn columns_are_read_as_declared() {
     );
 }
 
-/// The table in `bytes`, read by what is declared.
+/// The table in `bytes`, read with these declarations.
 fn table_of(bytes: &[u8], declared: &Declared) -> Table {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), bytes).unwrap();
@@ -662,8 +662,9 @@ fn a_byte_order_mark_or_a_declaration_gives_the_encoding() {
     }
 }
 
-/// Names of places in a language, and encodings in which files of that language are written; whether each is found without
-/// a declaration: short Hungarian words are taken for windows-1252, which the note says. KOI8-U has all letters of KOI8-R.
+/// Place names in a language, and encodings that files in this language use, each with whether it
+/// is detected without a declaration. Short Hungarian words are mistaken for windows-1252, which
+/// the note reports. KOI8-U has all letters of KOI8-R.
 const LANGUAGES: [(&str, &[(&str, bool)]); 9] = [
     (
         "Őriszentpéter,Gödöllő,Székesfehérvár,Hódmezővásárhely,Kőszeg,Győr,Szőlős,Tűzkő,Füzesgyarmat,Törökszentmiklós",
@@ -696,7 +697,7 @@ fn texts_of_many_encodings_are_read_as_found_or_declared() {
     let traditional = ("臺北市,高雄市,臺中市,臺南市,桃園市,新竹市,基隆市,嘉義市,花蓮縣,許功蓋", &[("Big5", true)][..]);
     for (words, encodings) in LANGUAGES.into_iter().chain([traditional]) {
         let words: Vec<&str> = words.split(',').collect();
-        // The first rows are ASCII: the encoding is found later.
+        // The first rows are ASCII, so the encoding is detected later.
         let mut text = "place;n\n".to_owned();
         (0..20).for_each(|row| writeln!(text, "x;{row}").unwrap());
         words.iter().for_each(|word| writeln!(text, "{word};1").unwrap());
@@ -780,7 +781,8 @@ fn a_guess_names_what_another_encoding_would_give() {
     );
 }
 
-/// The values of a column of these cells, its cells as texts, its unit and the notes on it, read at several chunk sizes.
+/// The values of a column with these cells, its cells as texts, its unit and its notes, read with
+/// several chunk sizes.
 fn spelled(cells: &[&str]) -> (Vec<Option<f64>>, Vec<String>, Option<String>, Vec<String>) {
     let rows: String = cells.iter().map(|cell| format!("\"{}\";1\n", cell.replace('"', "\"\""))).collect();
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -832,7 +834,7 @@ fn numbers_that_people_and_spreadsheets_write_are_read() {
             "{cells:?}: {notes:?}"
         );
     }
-    // The text stays as it is written.
+    // The text stays as written.
     assert_eq!(spelled(&["=\"00123\"", "=\"007\""]).1, ["00123", "007"]);
     assert_eq!(spelled(&["'00123", "'007", "unknown"]).1, ["00123", "007", ""]);
     assert_eq!(spelled(&["1:23:45", "0:00:01"]).1, ["1:23:45", "0:00:01"]);
@@ -848,12 +850,12 @@ fn suffixes_that_may_be_units_or_codes_are_no_powers_of_ten() {
         let (values, ..) = spelled(&cells);
         assert!(values.iter().flatten().all(|value| *value < 1000.0), "{cells:?}: {values:?}");
     }
-    // Kelvin by the column's name.
+    // The column's name says that K is kelvin.
     let table = table_of(b"temp;b\n300K;1\n310K;2\n", &Declared::default());
     assert_eq!((table.columns()[0].number(0), table.columns()[0].unit()), (Some(300.0), Some("K")));
-    // Times of the day in two forms stay open.
+    // Times of day in two forms remain ambiguous.
     assert_eq!(spelled(&["8:05", "8:05:30", "9:15"]).0, [None; 3]);
-    // A declared mark is the only one.
+    // A declared mark is the only valid one.
     let declared = Declared { decimal_mark: Some(DecimalMark::Point), ..Declared::default() };
     let table = table_of(b"x;b\n4.85;1\n6,87;2\n2.5;3\n", &declared);
     assert_eq!(table.columns()[0].not_numeric(), 1);

@@ -1,4 +1,4 @@
-//! Conversion of a cell's bytes to a number, a text or a missing value.
+//! Converts a cell's bytes to a number, a text or a missing value.
 
 use std::borrow::Cow;
 
@@ -9,19 +9,20 @@ use crate::DecimalMark;
 /// Spellings of a missing value besides the empty cell, ignoring case.
 pub(super) const MISSING: [&str; 7] = ["-", "?", "NA", "N/A", "#N/A", "NaN", "null"];
 
-/// Words that are a missing value among numbers, and a category among texts, ignoring case.
+/// Words that mean a missing value among numbers, but a category among texts, ignoring case.
 const MISSING_NUMBER: [&str; 9] = ["none", "nil", "missing", "unknown", "n.a.", "not available", "void", "--", "."];
 
-/// What a cell shows about the decimal mark of its column.
+/// What a cell shows about its column's decimal mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Says {
-    /// It is no number by either mark.
+    /// The cell is not a number with either mark.
     NoNumber,
-    /// It has the same value by either mark.
+    /// The cell has the same value with either mark.
     Neither,
-    /// It is a number by this mark only.
+    /// The cell is a number only with this mark.
     Only(DecimalMark),
-    /// 1.250 or 1,250: a fraction by this mark, which it contains, and thousands by the other.
+    /// 1.250 or 1,250: a fraction with this mark, which the cell contains, and thousands with the
+    /// other.
     Either(DecimalMark),
 }
 
@@ -31,28 +32,29 @@ pub(super) fn is_missing(cell: &[u8]) -> bool {
     cell.is_empty() || (cell.len() <= 4 && MISSING.iter().any(|text| cell.eq_ignore_ascii_case(text.as_bytes())))
 }
 
-/// Whether a text in a column of numbers is a missing number.
+/// Whether a text in a column of numbers means a missing number.
 pub(super) fn is_missing_number(text: &str) -> bool {
     MISSING_NUMBER.iter().any(|word| text.trim().eq_ignore_ascii_case(word))
 }
 
-/// Whether a text is a number beyond the range of f64, or infinity: among numbers it is one that cannot be used.
+/// Whether a text is infinity or a number beyond the range of f64. In a column of numbers it counts
+/// as a number that cannot be used.
 pub(super) fn is_infinite(text: &str) -> bool {
     text.trim().parse::<f64>().is_ok_and(f64::is_infinite)
 }
 
-/// The cell's value if it is a finite number whose decimal mark is `mark`.
+/// The cell's value if it is a finite number with the decimal mark `mark`.
 pub(crate) fn number(cell: &[u8], mark: DecimalMark) -> Option<f64> {
     plain(cell, mark).or_else(|| not_plain(cell, mark))
 }
 
-/// The value of a number that [`plain`] does not read.
+/// The value of a number that [`plain`] cannot read.
 #[cold]
 pub(super) fn not_plain(cell: &[u8], mark: DecimalMark) -> Option<f64> {
     if may_be_number(cell) { spelled(&text(cell), mark) } else { None }
 }
 
-/// The value of a number without separators of thousands.
+/// The value of a number without thousands separators.
 #[inline(always)]
 pub(super) fn plain(cell: &[u8], mark: DecimalMark) -> Option<f64> {
     let cell = cell.trim_ascii();
@@ -62,7 +64,7 @@ pub(super) fn plain(cell: &[u8], mark: DecimalMark) -> Option<f64> {
         DecimalMark::Comma => match memchr::memchr2(b'.', b',', cell) {
             None => cell,
             Some(comma) => {
-                // Longer numbers than this are read by `spelled`.
+                // `spelled` reads longer numbers.
                 let pointed = pointed.get_mut(..cell.len()).filter(|_| cell.get(comma) == Some(&b','))?;
                 pointed.copy_from_slice(cell);
                 pointed[comma] = b'.';
@@ -73,12 +75,12 @@ pub(super) fn plain(cell: &[u8], mark: DecimalMark) -> Option<f64> {
     fast_float2::parse::<f64, _>(plain).ok().filter(|value| value.is_finite())
 }
 
-/// Whether a cell is a whole number whose digits an f64 does not keep, such as 9007199254740993; marks between its digits
-/// separate thousands.
+/// Whether a cell is a whole number that an f64 cannot represent exactly, such as 9007199254740993.
+/// Marks between its digits are thousands separators.
 #[cold]
 pub(super) fn is_indistinct(cell: &[u8]) -> bool {
     const SHORTEST: usize = 16;
-    // A number with one mark is a fraction, or has at most six digits.
+    // A number with a single mark is a fraction, or has at most six digits.
     if cell.len() < SHORTEST || memchr::memchr2_iter(b'.', b',', cell).count() == 1 {
         return false;
     }
@@ -94,7 +96,7 @@ pub(super) fn is_indistinct(cell: &[u8]) -> bool {
         && digits.parse().is_ok_and(|nearest: f64| nearest.is_finite() && format!("{nearest:.0}") != digits)
 }
 
-/// What a cell shows about the decimal mark.
+/// What a cell shows about its column's decimal mark.
 pub(super) fn says(cell: &[u8]) -> Says {
     if let Some(says) = says_simple(cell.trim_ascii()) {
         return says;
@@ -113,7 +115,7 @@ pub(super) fn says(cell: &[u8]) -> Says {
     }
 }
 
-/// What digits with at most one mark show, which nearly all numbers are; `None` for other cells.
+/// What digits with at most one mark show, as in nearly all numbers; `None` for other cells.
 fn says_simple(cell: &[u8]) -> Option<Says> {
     let digits = cell.strip_prefix(b"-").unwrap_or(cell);
     let Some(at) = memchr::memchr2(b'.', b',', digits) else {
@@ -126,25 +128,26 @@ fn says_simple(cell: &[u8]) -> Option<Says> {
     is_number.then_some(if may_be_thousands { Says::Either(mark) } else { Says::Only(mark) })
 }
 
-/// Whether the first byte may begin a number; in texts, a parse ends here.
+/// Whether the first byte may begin a number. For most texts, parsing ends here.
 fn may_be_number(cell: &[u8]) -> bool {
-    // A sign, a parenthesis, or the first byte of U+2212 and of the spaces that do not break a line.
+    // A sign, a parenthesis, or the first byte of U+2212 or of a non-breaking space.
     matches!(cell.trim_ascii_start().first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b',' | b'(' | 0xe2 | 0xc2 | 0xa0))
 }
 
-/// The value of a number as people write it: 1,234,567.5, 12,34,567.5, 1'234'567.5, 1 234 567.5 or, where the comma is
-/// the decimal mark, 1.234.567,5; (50.00) and −50 are negative; 5.– and 5,- have no cents. A group after a leading zero separates no thousands.
+/// The value of a number as people write it: 1,234,567.5, 12,34,567.5, 1'234'567.5, 1 234 567.5 or,
+/// with the comma as decimal mark, 1.234.567,5. (50.00) and −50 are negative; 5.– and 5,- have no
+/// cents. After a leading zero, a mark does not separate thousands.
 pub(super) fn spelled(text: &str, mark: DecimalMark) -> Option<f64> {
     spelled_times(text, mark, 0)
 }
 
-/// The length of one or two dashes in place of cents, as in 5.– or 5,--; 0 if there are none.
+/// The length of one or two dashes that stand for no cents, as in 5.– or 5,--; 0 if there are none.
 pub(super) fn dashes(text: &str) -> usize {
     let length = text.find(|character: char| !"-\u{2013}\u{2014}".contains(character)).unwrap_or(text.len());
     if text[..length].chars().count() <= 2 { length } else { 0 }
 }
 
-/// The value of a number as people write it, times ten to the power of `power`.
+/// The value of a number as people write it, times 10 to the power of `power`.
 pub(super) fn spelled_times(text: &str, mark: DecimalMark, power: i32) -> Option<f64> {
     let text = text.trim();
     let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
@@ -182,8 +185,8 @@ pub(super) fn spelled_times(text: &str, mark: DecimalMark, power: i32) -> Option
     value.is_finite().then_some(value)
 }
 
-/// The digits of a whole number whose thousands are separated by `mark`, an apostrophe or a space; Indian numbers have
-/// pairs before the last three digits.
+/// The digits of a whole number with `mark`, an apostrophe or a space as its thousands separator.
+/// Indian numbers have pairs before the last three digits.
 fn ungrouped(whole: &str, mark: char) -> Option<Cow<'_, str>> {
     let kind = |character: char| match character {
         ' ' | '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}' => Some(' '),
@@ -204,7 +207,7 @@ fn ungrouped(whole: &str, mark: char) -> Option<Cow<'_, str>> {
     is_number.then(|| groups.concat().into())
 }
 
-/// A cell as text. Invalid UTF-8 is decoded as Windows-1252, in which every byte is a character.
+/// A cell as text. Invalid UTF-8 is decoded as Windows-1252, where every byte is a character.
 pub(super) fn text(cell: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(cell) {
         Ok(text) => text.into(),

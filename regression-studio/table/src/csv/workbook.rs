@@ -1,7 +1,8 @@
-//! Workbooks of spreadsheet programs: .xlsx, .xlsm and .ods. A damaged .xls may end the program in the crate that would read it.
+//! Workbooks of spreadsheet programs: .xlsx, .xlsm and .ods. .xls is not supported: the crate for
+//! it may abort the program on a damaged file.
 //!
-//! A sheet becomes the text of a CSV file with a line for each of its rows. What that text means is decided as for any
-//! other file.
+//! A sheet becomes the text of a CSV file with one line per row. This text is interpreted like any
+//! other file's.
 
 mod cells;
 
@@ -22,12 +23,12 @@ use super::limits::UNPACKED_LIMIT;
 use super::source::{Counted, FileState, Source};
 use crate::are_alike;
 
-/// The first bytes of a ZIP archive, which .xlsx and .ods are.
+/// The first bytes of a ZIP archive, the container of .xlsx and .ods.
 const ZIP: &[u8] = b"PK\x03\x04";
-/// The first bytes of a compound file, which .xls is, and each .xlsx with a password.
+/// The first bytes of a compound file, the container of .xls and of each .xlsx with a password.
 const COMPOUND: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 
-/// Cells between two looks at the progress.
+/// Number of cells between two checks of the progress.
 const STEP: usize = 4096;
 
 /// An open workbook.
@@ -35,11 +36,11 @@ pub(super) struct Workbook {
     sheets: Sheets<BufReader<Counted>>,
     /// The sheets with cells, in the workbook's order.
     names: Vec<String>,
-    /// The sheets that a user sees; all of them if all are hidden.
+    /// The sheets that a user sees, or all of them if all are hidden.
     visible: Vec<String>,
     file: File,
     state: FileState,
-    /// The bytes read of the file.
+    /// Number of bytes read from the file.
     done: Arc<AtomicU64>,
 }
 
@@ -52,7 +53,7 @@ pub(super) struct Sheet {
 }
 
 impl Sheet {
-    /// Its text.
+    /// The sheet's text.
     ///
     /// # Errors
     /// If the workbook cannot be opened again.
@@ -62,7 +63,8 @@ impl Sheet {
 }
 
 impl Workbook {
-    /// Opens a file that is a workbook by its first bytes; `None` for another one, and for one that cannot be read twice.
+    /// Opens a file that is a workbook according to its first bytes; `None` for another file, and
+    /// for one that cannot be read twice.
     ///
     /// # Errors
     /// If it is damaged, protected by a password, or too large.
@@ -92,10 +94,10 @@ impl Workbook {
         &self.names
     }
 
-    /// The sheets to try in this order: the first table among them is read.
+    /// The sheets to try, in order. The first one that is a table is read.
     ///
     /// # Errors
-    /// If a sheet is declared that the workbook lacks, or it has no sheet.
+    /// If the workbook lacks a declared sheet, or has no sheets.
     pub(super) fn candidates(&self, declared: &Declared) -> Result<Vec<String>, CsvProblem> {
         let same = |name: &String| self.names.iter().find(|other| *other == name);
         if let Some(wanted) = &declared.sheet {
@@ -132,7 +134,7 @@ impl Workbook {
         Ok(Sheet { csv, file, state: self.state })
     }
 
-    /// What to say about the choice of a sheet that was not declared.
+    /// A note about the chosen sheet, unless it was declared.
     pub(super) fn note_on(&self, name: &str, declared: &Declared) -> Option<String> {
         let is_chosen = declared.sheet.is_some() || self.names.len() < 2;
         let others = self.names.iter().filter(|other| *other != name).map(|other| format!("{other:?}"));
@@ -143,7 +145,8 @@ impl Workbook {
     }
 }
 
-/// Adds the cells of a sheet to `cells`; `each` is called before each of them. Returns the merged ones.
+/// Adds the cells of a sheet to `cells`, and calls `each` before each of them. Returns the merged
+/// ranges.
 fn read_cells(
     sheets: &mut Sheets<BufReader<Counted>>,
     name: &str,
@@ -215,7 +218,7 @@ fn of_xlsx(error: XlsxError) -> CsvProblem {
     }
 }
 
-/// The problem of a workbook that cannot be read, in one line.
+/// The problem with a workbook that cannot be read, in one line.
 fn damaged(error: impl std::fmt::Display) -> CsvProblem {
     let text = error.to_string();
     CsvProblem::DamagedWorkbook(text.split(char::is_control).collect::<Vec<_>>().join(" "))

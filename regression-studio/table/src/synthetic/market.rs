@@ -6,7 +6,7 @@ use super::noise::{Noise, exp, exp10};
 pub(super) const SERIES: [&str; 6] = ["EQ", "BE", "SM", "ST", "GB", "BZ"];
 const SERIES_PERCENT: [f64; SERIES.len()] = [74.0, 9.0, 8.5, 5.5, 2.0, 1.0];
 
-/// The series whose delivered quantity is missing.
+/// The series without a delivered quantity.
 const WITHOUT_DELIVERY: [&str; 2] = ["BE", "BZ"];
 
 /// Standard deviation of the market's daily log return.
@@ -23,7 +23,7 @@ pub(super) struct Market {
     market_return: f64,
 }
 
-/// A share's parameters, fixed over all days, and its latest price.
+/// A share's parameters, which are the same for all days, and its latest price.
 struct Share {
     symbol: String,
     series: usize,
@@ -40,7 +40,7 @@ struct Share {
     delivered: f64,
 }
 
-/// One share's figures of one day.
+/// One share's figures for one day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quote {
     previous_close: f64,
@@ -52,7 +52,7 @@ pub(super) struct Quote {
     average: f64,
     quantity: f64,
     trades: f64,
-    /// Delivered quantity, and its percentage of the quantity; both NaN if missing.
+    /// Delivered quantity, and its percentage of the total quantity; both NaN if missing.
     delivered: (f64, f64),
 }
 
@@ -95,7 +95,7 @@ impl Share {
             close: to_price(exp10(2.29 + 0.77 * price)),
             volatility: 0.022 * exp(0.4 * noise.normal()),
             beta: 1.0 + 0.4 * noise.normal(),
-            // The trade value grows with the price, the quantity falls.
+            // As the price grows, the trade value grows and the quantity falls.
             value: 7.1 + 0.58 * price + 1.1 * noise.normal(),
             trade_value: 4.1 + 0.45 * noise.normal(),
             delivered: 0.6 + 0.15 * noise.normal(),
@@ -168,7 +168,7 @@ impl Quote {
     }
 }
 
-/// Rounds to the nearest tick, to at least 0.05.
+/// Rounds to the nearest tick, at least 0.05.
 fn to_price(value: f64) -> f64 {
     ((value * TICKS).round() / TICKS).max(0.05)
 }
@@ -184,8 +184,8 @@ fn series(mut percent: f64) -> usize {
         .unwrap_or(0)
 }
 
-/// A pronounceable name, distinct for each index: three syllables, followed from one million on by the number of whole
-/// millions.
+/// A pronounceable name, distinct for each index: three syllables. From one million on, the number
+/// of whole millions follows.
 fn symbol(index: usize) -> String {
     const CONSONANTS: &[u8; 20] = b"BCDFGHJKLMNPRSTVWXYZ";
     const VOWELS: &[u8; 5] = b"AEIOU";

@@ -17,7 +17,8 @@ impl Noise {
     ///
     /// Exact: integer arithmetic, then one division by a power of two.
     pub(super) fn normal(&mut self) -> f64 {
-        // A 64-bit integer is four 16-bit ones, each of mean 32767.5 and variance about 65536² / 12.
+        // A 64-bit integer consists of four 16-bit ones, each with mean 32767.5 and variance about
+        // 65536² / 12.
         let four = |bits: u64| (0..4).map(|part| (bits >> (16 * part)) as i32 & 0xffff).sum::<i32>();
         let sum = four(self.0.next_u64()) + four(self.0.next_u64()) + four(self.0.next_u64());
         f64::from(sum - 6 * 65_535) / 65_536.0

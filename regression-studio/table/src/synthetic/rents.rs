@@ -2,8 +2,8 @@
 
 use super::noise::{Noise, exp};
 
-/// A district: its share of the flats, the kilometers from which and over which they spread, and what its name adds to a
-/// square meter's rent.
+/// A district: its share of the flats, its nearest distance and width in kilometers from the
+/// center, and what its name adds to the rent per square meter.
 struct District {
     name: &'static str,
     share: f64,
@@ -33,7 +33,7 @@ pub(super) fn districts() -> [&'static str; DISTRICTS.len()] {
 /// A flat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Flat {
-    /// Its index in [`DISTRICTS`].
+    /// The flat's index in [`DISTRICTS`].
     pub(super) district: u32,
     pub(super) has_lift: bool,
     /// In the order of [`Flat::NAMES`].
@@ -41,10 +41,10 @@ pub(super) struct Flat {
 }
 
 impl Flat {
-    /// The columns of numbers; the last is the target.
+    /// The numeric columns; the last is the target.
     pub(super) const NAMES: [&str; 5] = ["size_m2", "rooms", "built", "km_to_center", "rent"];
 
-    /// Draws a flat, and its rent by the formula of docs/regression-studio-reference.md.
+    /// Draws a flat, and its rent according to the formula in docs/regression-studio-reference.md.
     pub(super) fn draw(noise: &mut Noise) -> Self {
         let mut share = noise.uniform();
         let district = DISTRICTS.iter().position(|district| {

@@ -13,15 +13,15 @@ use crate::shortened;
 
 /// Maximum number of rows in common spreadsheet programs.
 const ROW_LIMIT: u32 = 1 << 20;
-/// Maximum number of rows of a header.
+/// Maximum number of rows in a header.
 const HEADER_ROWS: u32 = 5;
 
 /// A sheet as the text of a CSV file.
 pub(in crate::csv) struct Csv {
     pub(in crate::csv) text: Arc<[u8]>,
-    /// What a user should know about it, one line each.
+    /// What a user should know about the sheet, one line each.
     pub(in crate::csv) notes: Vec<String>,
-    /// For each column, whether a cell is a number, as which the decimal mark is the point.
+    /// Whether each column has a numeric cell. Its numbers are written with a decimal point.
     pub(in crate::csv) has_numbers: Vec<bool>,
 }
 
@@ -33,11 +33,11 @@ pub(super) struct Cells {
     text: String,
     places: Vec<Place>,
     notes: Vec<String>,
-    /// The number of errors such as #DIV/0!, and the row and the text of the first.
+    /// The number of errors such as #DIV/0!, and the row and text of the first.
     errors: (usize, Option<(u32, String)>),
 }
 
-/// A cell: where it is in the sheet, counted from 0, and where its text is.
+/// A cell: its position in the sheet, counted from 0, and the position of its text.
 #[derive(Clone, Copy)]
 struct Place {
     row: u32,
@@ -47,7 +47,7 @@ struct Place {
     kind: Kind,
 }
 
-/// What a cell is in the workbook.
+/// The kind of a cell in the workbook.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -69,7 +69,7 @@ impl Cells {
     /// Adds a cell.
     ///
     /// # Errors
-    /// If it is beyond the limits of a sheet, or of the memory.
+    /// If it is beyond the limits of a sheet or of the memory.
     pub(super) fn add(&mut self, (row, column): (u32, u32), value: &impl DataType) -> Result<(), CsvProblem> {
         if row >= ROW_LIMIT || column as usize >= COLUMN_LIMIT {
             return Err(CsvProblem::DamagedWorkbook(format!("a cell is in row {row} and column {column}")));
@@ -89,7 +89,7 @@ impl Cells {
         self.push(row, column, start, kind)
     }
 
-    /// Adds a cell that has the text from `start` on.
+    /// Adds a cell with the text that starts at `start`.
     fn push(&mut self, row: u32, column: u32, start: usize, kind: Kind) -> Result<(), CsvProblem> {
         let length = (self.text.len() - start) as u32;
         if length > 0 {
@@ -98,7 +98,8 @@ impl Cells {
         self.require_memory(self.text.len(), row)
     }
 
-    /// Requires a text of `bytes` to fit into the memory with the cells, up to a row.
+    /// Requires that a text of `bytes` fits into the memory along with the cells; reports `row`
+    /// otherwise.
     fn require_memory(&self, bytes: usize, row: u32) -> Result<(), CsvProblem> {
         let used = bytes + self.places.len() * size_of::<Place>();
         match used as u64 <= self.memory {
@@ -107,10 +108,11 @@ impl Cells {
         }
     }
 
-    /// Gives merged cells their value in each of their rows, and makes one line of a header with merged cells.
+    /// Gives merged cells their value in each of their rows, and joins a header with merged cells
+    /// into one line.
     ///
     /// # Errors
-    /// If the values need more than the memory.
+    /// If the values exceed the memory limit.
     pub(super) fn merge(&mut self, spans: &[Dimensions]) -> Result<(), CsvProblem> {
         self.sort();
         let below = self.merge_header(spans)?;
@@ -135,7 +137,7 @@ impl Cells {
         Ok(())
     }
 
-    /// Sorts the cells by row and column. Of several in one place the last stays.
+    /// Sorts the cells by row and column. Of several cells in one position, the last one remains.
     fn sort(&mut self) {
         if !self.places.is_sorted_by(|a, b| a.at() < b.at()) {
             self.places.reverse();
@@ -144,12 +146,12 @@ impl Cells {
         }
     }
 
-    /// The cell in a place, if the cells are sorted.
+    /// The cell at a position, if the cells are sorted.
     fn place(&self, at: (u32, u32)) -> Option<Place> {
         self.places.binary_search_by_key(&at, Place::at).ok().map(|index| self.places[index])
     }
 
-    /// The cells in rows, if the cells are sorted.
+    /// The cells of these rows, if the cells are sorted.
     fn rows(&self, rows: std::ops::Range<u32>) -> std::ops::Range<usize> {
         let start = |row: u32| self.places.partition_point(|place| place.row < row);
         start(rows.start)..start(rows.end)
@@ -159,8 +161,8 @@ impl Cells {
         &self.text[place.start..place.start + place.length as usize]
     }
 
-    /// Joins the rows of a header with merged cells to one, in its last row: "Price" over "open" and "close" becomes
-    /// "Price open" and "Price close". Returns the first row below the header.
+    /// Joins the rows of a header with merged cells into its last row: "Price" over "open" and
+    /// "close" becomes "Price open" and "Price close". Returns the first row below the header.
     fn merge_header(&mut self, spans: &[Dimensions]) -> Result<u32, CsvProblem> {
         // A single cell is a title.
         let pair = self.places.windows(2).find(|pair| pair[0].row == pair[1].row);
@@ -175,7 +177,7 @@ impl Cells {
             let span = spans.iter().find(|span| span.start == place.at());
             for column in place.column..=span.map_or(place.column, |span| span.end.1) {
                 let parts = names.entry(column).or_default();
-                // A cell in the row may have the value, too.
+                // A cell in this row may have the same value.
                 if parts.last() != Some(&self.text_of(place)) {
                     parts.push(self.text_of(place));
                 }
@@ -200,8 +202,8 @@ impl Cells {
         Ok(bottom + 1)
     }
 
-    /// The last row of a header that begins in row `top`: a row of texts belongs to it if cells above it are merged with
-    /// cells beside them, or with cells in that row.
+    /// The last row of a header that begins in row `top`. A row of texts belongs to it if cells
+    /// above it are merged with cells next to them, or with cells in that row.
     fn header_bottom(&self, top: u32, spans: &[Dimensions]) -> u32 {
         let mut bottom = top;
         while bottom - top + 1 < HEADER_ROWS {
@@ -218,10 +220,11 @@ impl Cells {
         bottom
     }
 
-    /// The text of a CSV file with a line for each row of the sheet. Columns without a cell are left out.
+    /// The text of a CSV file with one line per row of the sheet. Columns without a cell are
+    /// omitted.
     ///
     /// # Errors
-    /// If it needs more than the memory.
+    /// If it exceeds the memory limit.
     pub(super) fn into_csv(mut self) -> Result<Csv, CsvProblem> {
         if let (count, Some((row, text))) = &self.errors {
             let (cells, are) = if *count == 1 { ("cell", "is an error") } else { ("cells", "are errors") };
@@ -229,7 +232,7 @@ impl Cells {
             self.notes
                 .push(format!("{count} {cells} {are} of the workbook, read as missing, first line {row} {text:?}"));
         }
-        // For each column of the sheet with a cell, whether one is a number.
+        // For each column of the sheet with a cell, whether one of its cells is a number.
         let mut columns: BTreeMap<u32, bool> = BTreeMap::new();
         for place in &self.places {
             *columns.entry(place.column).or_default() |= place.kind == Kind::Number;

@@ -1,4 +1,4 @@
-//! A cell of a workbook as the text of a cell in a CSV file.
+//! Writes a cell of a workbook as the text of a cell in a CSV file.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use calamine::{DataType, ExcelDateTime};
 
 use crate::decimal;
 
-/// Milliseconds of a day.
+/// Milliseconds per day.
 const DAY: f64 = 86_400_000.0;
 
-/// Appends a value; nothing if the cell is empty.
+/// Appends a value, or nothing if the cell is empty.
 pub(super) fn write(value: &impl DataType, text: &mut String) {
     if let Some(value) = value.get_string() {
         write_text(value, text);
@@ -28,13 +28,13 @@ pub(super) fn write(value: &impl DataType, text: &mut String) {
     }
 }
 
-/// Appends a text in one line, without blanks around it.
+/// Appends a text as one line, without surrounding blanks.
 fn write_text(value: &str, text: &mut String) {
     let blank = |character: char| if character.is_control() { ' ' } else { character };
     text.extend(value.trim().chars().map(blank));
 }
 
-/// Appends a date as 2025-01-31 or 2025-01-31T08:05:00, and a duration or a time of the day as 8:05:00.
+/// Appends a date as 2025-01-31 or 2025-01-31T08:05:00, and a duration or a time of day as 8:05:00.
 fn write_date(date: ExcelDateTime, text: &mut String) {
     let days = date.as_f64();
     if date.is_duration() || (0.0..1.0).contains(&days) {
@@ -70,7 +70,7 @@ fn clock(duration: &str) -> Option<String> {
     Some(format!("{hours}:{minutes}:{seconds}"))
 }
 
-/// Appends the text of a cell, in quotes if it has a character with a meaning in CSV.
+/// Appends the text of a cell, in quotes if it has a special character of CSV.
 pub(super) fn write_quoted(cell: &str, csv: &mut String) {
     let is_separator_line = cell.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("sep="));
     if cell.contains([',', ';', '"']) || cell.starts_with('#') || is_separator_line {
