@@ -1,14 +1,15 @@
-//! The pieces between which a number's embedding is linear.
+//! The pieces of a number's piecewise-linear embedding.
 
-/// The ends of a number's pieces: ascending, distinct, and at least two unless there is no piece.
+/// The ends of a number's pieces: ascending, distinct, and at least two unless there are no pieces.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Bins {
     pub(crate) edges: Vec<f32>,
 }
 
 impl Bins {
-    /// At most `count` pieces with as many of the values in each, as far as equal values allow. Finite, ascending
-    /// values. If no more than `count` + 1 of them are distinct, each is an edge.
+    /// At most `count` pieces with about the same number of values in each, as far as equal values
+    /// allow. The values must be finite and ascending. If at most `count` + 1 of them are distinct,
+    /// each is an edge.
     pub(crate) fn of_quantiles(ascending: &[f32], count: usize) -> Self {
         let mut distinct: Vec<f32> = Vec::new();
         for &value in ascending {
@@ -36,8 +37,9 @@ impl Bins {
         self.edges.len().saturating_sub(1)
     }
 
-    /// The piece of a value and the part of it below the value, from 0 to 1: before the first edge 0 of the first
-    /// piece, behind the last 1 of the last. Without pieces or for NaN: 0 of piece 0.
+    /// The piece that contains a value, and the fraction of it below the value, from 0 to 1. Before
+    /// the first edge it is 0 in the first piece, after the last edge 1 in the last. Without pieces
+    /// or for NaN, it is 0 in piece 0.
     pub(crate) fn place(&self, x: f32) -> (u16, f32) {
         let inner = match self.edges.len() {
             0..=2 => &[],

@@ -1,7 +1,8 @@
-//! The samples of a batch that are computed together: forward, and backward to the errors of every layer.
+//! Samples of a batch that are computed together: forward, and backward to the gradients of every
+//! layer.
 //!
-//! A chunk is some samples with all members, so that its matrices stay in a core's cache. What a chunk computes depends
-//! on no other chunk.
+//! A chunk is a few samples with all members, sized to keep its matrices in a core's cache. Chunks
+//! are independent of each other.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::product::{PaddedMatrix, product};
@@ -11,15 +12,16 @@ use crate::encoder::Rows;
 use crate::kernels::{self, BiasRelu, Masked, Store};
 use crate::parameters::{ADAPTERS, HEAD_BIASES, HEADS, INDICATORS, Layout, OFFSETS, PIECES, SLOPES, biases, weights};
 
-/// Samples times members of a chunk, about.
+/// Approximate number of samples times members in a chunk.
 const ROWS: usize = 128;
 
-/// What is computed once from the parameters, for all chunks.
+/// Values derived from the parameters once for all chunks.
 #[derive(Clone, Debug)]
 pub(crate) struct Derived {
-    /// What the pieces before each piece add together: pieces of all numbers × embedding.
+    /// For each piece, the sum of the weights of the number's earlier pieces: pieces of all numbers
+    /// × embedding.
     pub(crate) bases: PaddedMatrix<f32>,
-    /// The transposed weights of each hidden layer; empty if nothing is trained.
+    /// The transposed weights of each hidden layer; empty if the network is not trained.
     pub(crate) transposed: Vec<PaddedMatrix<f32>>,
 }
 
@@ -41,7 +43,7 @@ impl Derived {
         derived
     }
 
-    /// Computes all again.
+    /// Recomputes all derived values.
     pub(crate) fn update(&mut self, layout: &Layout, parameters: &[PaddedMatrix<f32>]) {
         for pieces in layout.pieces.windows(2) {
             for piece in pieces[0] + 1..pieces[1] {
@@ -59,7 +61,7 @@ impl Derived {
     }
 }
 
-/// A network's parameters and what is derived from them.
+/// A network's parameters and the values derived from them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Model<'a> {
     pub(crate) layout: &'a Layout,
@@ -67,25 +69,25 @@ pub(crate) struct Model<'a> {
     pub(crate) derived: &'a Derived,
 }
 
-/// The activations of a chunk; a row is one sample, or one sample and one member.
+/// The activations of a chunk. Each row is one sample, or one sample and one member.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunk {
-    /// The rows of the data.
+    /// The chunk's samples, as rows of the data.
     pub(crate) samples: Vec<u32>,
-    /// The place of the first sample in the batch.
+    /// Index of the first sample in the batch.
     first: usize,
     /// samples × width.
     pub(crate) embedded: PaddedMatrix<f32>,
     /// samples · members × width.
     pub(crate) inputs: PaddedMatrix<f32>,
-    /// Of each hidden layer, samples · members × units.
+    /// For each hidden layer, samples · members × units.
     pub(crate) hidden: Vec<PaddedMatrix<f32>>,
     /// Standardized predictions, samples × members.
     pub(crate) outputs: Vec<f32>,
 }
 
 impl Chunk {
-    /// Number of samples of a chunk.
+    /// Maximum number of samples in a chunk.
     pub(crate) fn capacity(layout: &Layout) -> usize {
         (ROWS / layout.members).max(1)
     }
@@ -103,7 +105,8 @@ impl Chunk {
         }
     }
 
-    /// Computes the outputs of `samples`, rows of the data, the first of which is sample `first` of the batch.
+    /// Computes the outputs of `samples`, which are rows of the data. The first of them is sample
+    /// `first` of the batch.
     pub(crate) fn forward(
         &mut self,
         model: Model,
@@ -182,19 +185,19 @@ fn embed(Model { layout, parameters, derived }: Model, rows: &Rows, row: usize, 
     }
 }
 
-/// A chunk, and the derivatives of the loss by what it computes.
+/// A chunk, and the gradients of the loss with respect to its values.
 #[derive(Clone, Debug)]
 pub(crate) struct TrainedChunk {
     pub(crate) chunk: Chunk,
-    /// By the outputs, samples × members.
+    /// With respect to the outputs, samples × members.
     pub(crate) output_errors: Vec<f32>,
-    /// By each hidden layer's sums, samples · members × units.
+    /// With respect to each hidden layer's pre-activations, samples · members × units.
     pub(crate) errors: Vec<PaddedMatrix<f32>>,
-    /// By the inputs, samples · members × width.
+    /// With respect to the inputs, samples · members × width.
     pub(crate) input_errors: PaddedMatrix<f32>,
-    /// By the embedded values, samples × width.
+    /// With respect to the embedded values, samples × width.
     pub(crate) embedded_errors: PaddedMatrix<f32>,
-    /// The squared errors of all outputs.
+    /// The sum of the squared errors of all outputs.
     pub(crate) loss: f64,
 }
 
@@ -211,8 +214,8 @@ impl TrainedChunk {
         }
     }
 
-    /// Computes all derivatives after [`Chunk::forward`]. The loss is the mean of (output − target)² over the batch's
-    /// samples and the members; `batch` is the number of those samples.
+    /// Computes all gradients after [`Chunk::forward`]. The loss is the mean of (output − target)²
+    /// over the batch's samples and the members; `batch` is the number of these samples.
     pub(crate) fn backward(
         &mut self,
         model: Model,

@@ -1,12 +1,13 @@
-//! Dropout that is a function of a counter: no generator's state is saved, and threads need no order.
+//! Dropout as a function of a counter. There is no generator state to save, and threads need no
+//! order.
 
-/// The mask of a step: units are kept by a hash of the step, the layer and the element.
+/// The mask of a step. A hash of the step, the layer and the element decides which units are kept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mask {
     key: u32,
-    /// Elements whose hash is below this are left out.
+    /// Elements with a hash below this threshold are dropped.
     threshold: u32,
-    /// 1 / (1 − dropout), by which kept units are multiplied.
+    /// 1 / (1 − dropout), the factor of kept units.
     pub(crate) scale: f32,
 }
 
@@ -28,7 +29,7 @@ impl Mask {
     }
 }
 
-/// The finaliser of MurmurHash3 for 32 bits (A. Appleby), between two multiplications by odd numbers.
+/// The finalizer of 32-bit MurmurHash3 (A. Appleby), between two multiplications by odd numbers.
 #[inline(always)]
 fn mixed32(x: u32) -> u32 {
     let x = x.wrapping_mul(0x9E37_79B1);
@@ -37,7 +38,8 @@ fn mixed32(x: u32) -> u32 {
     x ^ (x >> 16)
 }
 
-/// The finaliser of SplitMix64 (G. Steele, D. Lea and C. Flood, "Fast Splittable Pseudorandom Number Generators", 2014).
+/// The finalizer of SplitMix64 (G. Steele, D. Lea and C. Flood, "Fast Splittable Pseudorandom
+/// Number Generators", 2014).
 fn mixed64(x: u64) -> u64 {
     let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -62,7 +64,7 @@ mod tests {
         assert!(Mask::new(0.0, 7, 0, 0).is_none());
     }
 
-    /// Neighbors, rows of a power of two and masks of neighboring steps are not correlated.
+    /// Neighbors, rows with power-of-two lengths, and masks of neighboring steps are uncorrelated.
     #[test]
     fn masks_are_not_correlated() {
         let kept = |mask: Mask, element| f64::from(u8::from(mask.factor(element) > 0.0)) - 0.5;

@@ -1,4 +1,5 @@
-//! The fixed part of the network: from a row's inputs to scaled numbers, their pieces, and active indicators.
+//! The fixed part of the network: maps a row's inputs to scaled numbers, their pieces, and active
+//! indicators.
 
 use ndarray::{ArrayView1, ArrayView2, Axis};
 use rayon::prelude::*;
@@ -7,16 +8,16 @@ use crate::bins::Bins;
 use crate::scale::RobustScale;
 use crate::{Error, InputKind};
 
-/// The map of inputs, fitted to the rows to train on.
+/// The input map, fitted to the training rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Encoder {
     /// The kind of each input.
     pub(crate) kinds: Vec<InputKind>,
-    /// Of each number.
+    /// The scale of each number.
     pub(crate) scales: Vec<RobustScale>,
-    /// Of each number; of scaled values.
+    /// The pieces of each number, for scaled values.
     pub(crate) bins: Vec<Bins>,
-    /// Of each indicator: it is active above this.
+    /// The threshold of each indicator: it is active above it.
     pub(crate) thresholds: Vec<f32>,
 }
 
@@ -29,11 +30,11 @@ pub(crate) struct Rows {
     pub(crate) values: Vec<f32>,
     /// The piece of each number, rows × numbers.
     pub(crate) pieces: Vec<u16>,
-    /// The part of the piece below the number, rows × numbers.
+    /// The fraction of the piece below the number, rows × numbers.
     pub(crate) parts: Vec<f32>,
-    /// The active indicators of the rows, one row's after the other's.
+    /// The active indicators of all rows, one row after the other.
     active: Vec<u32>,
-    /// Where each row's begin in `active`, and the end.
+    /// The start of each row in `active`, and the end of the last.
     starts: Vec<usize>,
 }
 
@@ -45,7 +46,7 @@ impl Rows {
 }
 
 impl Encoder {
-    /// The map for these inputs, rows × kinds, all finite, with at least one row.
+    /// Fits the map to these inputs, rows × kinds, which are all finite. There is at least one row.
     pub(crate) fn fit(kinds: &[InputKind], inputs: ArrayView2<f32>, bins: usize) -> Self {
         let fitted: Vec<Fitted> = kinds
             .par_iter()
@@ -68,7 +69,7 @@ impl Encoder {
     /// Encodes inputs, rows × kinds.
     ///
     /// # Errors
-    /// If the number of columns is not that of the inputs.
+    /// If the number of columns differs from the number of inputs.
     pub(crate) fn encode(&self, inputs: ArrayView2<f32>) -> Result<Rows, Error> {
         let (count, columns) = inputs.dim();
         if columns != self.kinds.len() {
@@ -108,13 +109,13 @@ impl Encoder {
         Ok(rows)
     }
 
-    /// The columns of a kind.
+    /// The columns of this kind.
     fn places(&self, kind: InputKind) -> Vec<usize> {
         self.kinds.iter().enumerate().filter(|(_, of)| **of == kind).map(|(place, _)| place).collect()
     }
 }
 
-/// The map of an input.
+/// The fitted map of one input.
 enum Fitted {
     Number(RobustScale, Bins),
     Indicator(f32),

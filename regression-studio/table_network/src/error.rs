@@ -1,6 +1,6 @@
-//! What can be wrong with options, rows or a saved state.
+//! Errors in options, rows or a saved state.
 
-/// A failure to train or to predict.
+/// Why training or prediction is impossible.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// An option is out of its range.
@@ -23,7 +23,7 @@ pub enum Error {
         /// Number of columns.
         columns: usize,
     },
-    /// An array has another shape than the others say.
+    /// The shape of an array does not match the others.
     #[error("{what} are {rows} × {columns}, but {expected_rows} × {expected_columns} are expected")]
     Shape {
         /// The array.
@@ -32,12 +32,12 @@ pub enum Error {
         rows: usize,
         /// Its number of columns.
         columns: usize,
-        /// The number of rows that it should have.
+        /// The expected number of rows.
         expected_rows: usize,
-        /// The number of columns that it should have.
+        /// The expected number of columns.
         expected_columns: usize,
     },
-    /// A value of the rows to train on is infinite or not a number.
+    /// A value in the training rows is infinite or not a number.
     #[error("{what}: row {row}, column {column}, counted from 0, is not finite")]
     NotFinite {
         /// The array.
@@ -53,7 +53,7 @@ pub enum Error {
         /// The epoch, counted from 1.
         epoch: usize,
     },
-    /// A saved state does not belong to these options and rows.
+    /// A saved state does not match these options and rows.
     #[error("the saved state does not fit: {0}")]
     State(String),
 }

@@ -1,7 +1,7 @@
-//! The gradients of a batch, and the update of the parameters.
+//! The gradients of a batch, and the parameter update.
 //!
-//! The parameters are cut into shards of whole rows, which any threads work on. Each gradient is a sum over the batch's
-//! samples in their order, whatever shard it is in.
+//! The parameters are split into shards of whole rows. Any thread can work on any shard. Each
+//! gradient is a sum over the batch's samples in order, whatever its shard.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::product::{PaddedMatrix, product_of_transpose};
@@ -14,8 +14,8 @@ use crate::kernels::{self, Continue};
 use crate::parameters::{ADAPTERS, HEAD_BIASES, HEADS, INDICATORS, Layout, OFFSETS, PIECES, SLOPES, biases, weights};
 use crate::shards::{Moments, Shard, shards};
 
-/// A gradient of all parameters with a larger norm is scaled to this one: rare targets far out do not drive all units
-/// to zero.
+/// If the gradient of all parameters has a larger norm, it is scaled to this norm. Otherwise rare
+/// outliers in the target would drive all units to zero.
 const LARGEST_NORM: f64 = 1.0;
 
 /// A batch after the backward pass.
@@ -23,12 +23,13 @@ const LARGEST_NORM: f64 = 1.0;
 pub(crate) struct Batch<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) rows: &'a Rows,
-    /// Its chunks in order; only whole ones but for the last.
+    /// The batch's chunks in order. All are full except perhaps the last.
     pub(crate) chunks: &'a [TrainedChunk],
 }
 
 impl Batch<'_> {
-    /// Writes the gradients of all parameters to `gradients`, and updates parameters and moments by `rule`, if given.
+    /// Writes the gradients of all parameters to `gradients`. If `rule` is given, updates the
+    /// parameters and moments with it.
     pub(crate) fn update(
         self,
         gradients: &mut [PaddedMatrix<f32>],
@@ -43,7 +44,7 @@ impl Batch<'_> {
         });
         let Some(rule) = rule else { return };
         let norm = shards.iter().map(|shard| shard.norm).sum::<f64>().sqrt();
-        // NaN stays, so that a run that diverges is noticed.
+        // NaN is not changed, to detect a run that diverges.
         let scale = if norm > LARGEST_NORM { (LARGEST_NORM / norm) as f32 } else { 1.0 };
         shards.par_iter_mut().with_max_len(1).for_each(|shard| shard.update(rule, scale));
     }
@@ -85,7 +86,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Adds a chunk's part of the gradient of weights or biases.
+    /// Adds a chunk's contribution to the gradient of weights or biases.
     fn of_layer(
         self,
         parameter: usize,
@@ -113,7 +114,7 @@ impl Batch<'_> {
         );
     }
 
-    /// The derivatives by the embedded values of each sample, in order.
+    /// The gradients with respect to the embedded values of each sample, in order.
     fn embedded_errors(&self) -> impl Iterator<Item = (usize, &[f32])> {
         self.chunks.iter().flat_map(|chunk| {
             let samples = chunk.chunk.samples.iter().enumerate();
@@ -133,8 +134,9 @@ impl Batch<'_> {
         }
     }
 
-    /// A piece adds its weights times the part of the piece that is below the value: 1 for all pieces before the
-    /// value's. So the samples in each later piece add their errors too, by a sum from the last piece to the first.
+    /// A piece adds its weights times the fraction of the piece below the value: 1 for all pieces
+    /// before the value's own. So a piece also receives the gradients of samples in later pieces,
+    /// by a sum from the last piece to the first.
     fn pieces(self, number: usize, gradient: &mut [f32], stride: usize) {
         let Layout { numbers, embedding, .. } = *self.layout;
         let mut whole = vec![0.0; gradient.len()];

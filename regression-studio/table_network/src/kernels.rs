@@ -1,7 +1,9 @@
-//! Loops over rows of padded matrices, compiled for the processor's vectors, and the sinks of matrix products.
+//! Loops over rows of padded matrices, compiled for the processor's vector instructions, and the
+//! sinks of matrix products.
 //!
-//! A slice of rows has a stride: the elements from the start of a row to the start of the next. Padding is computed with
-//! the rest, since it is zero. A row of a hidden layer belongs to one sample and one member: sample · members + member.
+//! A slice of rows has a stride: the number of elements from the start of a row to the start of the
+//! next. Padding is computed as well, since it is zero. In a hidden layer, row sample · members +
+//! member belongs to one sample and one member.
 
 use kernels_cpu::flush_to_zero::{THRESHOLD_OF_PRODUCTS, flushed_below};
 use kernels_cpu::product::Sink;
@@ -10,7 +12,7 @@ use kernels_cpu::{InstructionSet, Real, Simd, WithSimd};
 use crate::adam::Rule;
 use crate::dropout::Mask;
 
-/// Functions without result whose body is compiled for each instruction set.
+/// Functions without a result, with a body that is compiled for each instruction set.
 macro_rules! kernels {
     ($($(#[$meta:meta])* fn $name:ident<$life:lifetime>($($argument:ident: $type:ty),* $(,)?) $body:block)*) => {$(
         $(#[$meta])*
@@ -29,10 +31,11 @@ macro_rules! kernels {
     )*};
 }
 
-/// Partial sums of a dot product, added in pairs at the end: the order does not depend on the vectors.
+/// Number of partial sums of a dot product, which are added in pairs at the end. The order does not
+/// depend on the vector width.
 const LANES: usize = 16;
 
-/// Σ a · b, by [`LANES`] partial sums; both are whole lanes.
+/// Σ a · b, with [`LANES`] partial sums. The length of both slices is a multiple of [`LANES`].
 #[inline(always)]
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0; LANES];
@@ -76,7 +79,7 @@ kernels! {
         }
     }
 
-    /// Multiplies elements by their factors in the mask; the first is element `first`.
+    /// Multiplies elements by their factors in the mask. The index of the first element is `first`.
     fn drop_out<'a>(values: &'a mut [f32], mask: Mask, first: u32) {
         for (index, value) in (0_u32..).zip(values) {
             *value *= mask.factor(first.wrapping_add(index));
@@ -113,7 +116,7 @@ kernels! {
         }
     }
 
-    /// sums += factors\[r\] · rows\[r\], over every `step`th row in order, from the first on.
+    /// sums += factors\[r\] · rows\[r\], in order over every `step`th row, starting with the first.
     fn add_scaled_rows<'a>(rows: &'a [f32], factors: &'a [f32], step: usize, sums: &'a mut [f32]) {
         let rows = rows.chunks_exact(sums.len()).step_by(step);
         for (row, &factor) in rows.zip(factors.iter().step_by(step)) {
@@ -142,7 +145,7 @@ kernels! {
         }
     }
 
-    /// A step of AdamW on parameters, and on the averages of their values, by the gradient times `scale`.
+    /// An AdamW step on parameters and their averages, with the gradient times `scale`.
     fn update<'a>(rule: Rule, decay: f32, scale: f32, gradient: &'a [f32], parameter: Updated<'a>) {
         let Updated { values, averages, means, squares } = parameter;
         let moments = means.iter_mut().zip(squares);
@@ -161,7 +164,7 @@ kernels! {
     }
 }
 
-/// Parameters and what a step of [`update`] changes with them.
+/// Parameters, and the values that [`update`] changes with them.
 pub(crate) struct Updated<'a> {
     pub(crate) values: &'a mut [f32],
     pub(crate) averages: &'a mut [f32],
@@ -224,7 +227,7 @@ impl Sink<f32> for Store<'_> {
     }
 }
 
-/// Continues the sums in `sums`, whose first row is row `first` of the product.
+/// Continues the sums in `sums`. Their first row is row `first` of the product.
 pub(crate) struct Continue<'a> {
     pub(crate) first: usize,
     pub(crate) sums: &'a mut [f32],

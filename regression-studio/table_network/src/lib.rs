@@ -1,21 +1,23 @@
-//! A network made for tables, which trains on the CPU.
+//! A tabular network that trains on the CPU.
 //!
-//! - [`Options`]: all that a run depends on, with defaults by the number of rows and inputs.
-//! - [`Training`]: steps and epochs; its [`State`] is saved, and resumed to the same bits. The caller decides which epoch is
-//!   the best, and when to stop.
-//! - [`TableNetwork`]: the trained network, which predicts.
+//! - [`Options`]: everything that a run depends on, with defaults for the number of rows and
+//!   inputs.
+//! - [`Training`]: steps and epochs. Its [`State`] can be saved, and resumed with the same bits.
+//!   The caller decides which epoch is the best, and when to stop.
+//! - [`TableNetwork`]: the trained network, for predictions.
 //!
-//! A number passes a robust scale with a smooth clip (D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by Default:
-//! Strong Pre-Tuned MLPs and Boosted Trees on Tabular Data", 2024), and a learnt function that is linear between the
-//! training part's quantiles (Y. Gorishniy, I. Rubachev and A. Babenko, "On Embeddings for Numerical Features in Tabular
-//! Deep Learning", 2022). Several members, each with a scale of every embedded value and an output of its own, share
-//! the hidden layers (Y. Gorishniy, A. Kotelnikov and A. Babenko, "TabM: Advancing Tabular Deep Learning with
-//! Parameter-Efficient Ensembling", 2024). The members are trained apart and predict together.
-//! Linear least squares has a share in the prediction, the one with the least error on the validation rows: small tables
-//! are often not worth more.
+//! A number passes through a robust scale with a smooth clip (D. Holzmüller, L. Grinsztajn and I.
+//! Steinwart, "Better by Default: Strong Pre-Tuned MLPs and Boosted Trees on Tabular Data", 2024).
+//! Then it passes through a learned function that is linear between the training part's quantiles
+//! (Y. Gorishniy, I. Rubachev and A. Babenko, "On Embeddings for Numerical Features in Tabular Deep
+//! Learning", 2022). Several members share the hidden layers. Each has its own scale for every
+//! embedded value and its own output (Y. Gorishniy, A. Kotelnikov and A. Babenko, "TabM: Advancing
+//! Tabular Deep Learning with Parameter-Efficient Ensembling", 2024). The members are trained
+//! separately and predict together. Linear least squares also has a share in the prediction, chosen
+//! to minimize the validation error: small tables often do not support more.
 //!
-//! Everything is f32. The same options and rows give the same bits on any number of threads: no sum's order depends on
-//! it. The crate prints nothing and reads no files.
+//! All values are f32. The same options and rows give the same bits on any number of threads,
+//! because no sum's order depends on it. The crate prints nothing and reads no files.
 //!
 //! ```
 //! use ndarray::Array2;

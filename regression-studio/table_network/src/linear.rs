@@ -1,4 +1,5 @@
-//! Linear least squares on the inputs as they are given: what is left of a table that is too small for a network.
+//! Linear least squares on the unscaled inputs: what can be learned from a table that is too small
+//! for a network.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, aview1, s};
@@ -8,29 +9,32 @@ use crate::semidefinite::solve_semidefinite;
 /// A linear model of the target, and its share in the prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Linear {
-    /// One coefficient an input, then the intercept.
+    /// One coefficient per input, then the intercept.
     pub(crate) coefficients: Vec<f32>,
-    /// The least and the largest target that it was fitted to, which its predictions do not leave.
+    /// The minimum and maximum target that the model was fitted to. Predictions are clamped to this
+    /// range.
     pub(crate) range: [f32; 2],
-    /// The part of it in the prediction, from 0 to 1; the rest is the network's.
+    /// The model's share in the prediction, from 0 to 1; the rest is the network's share.
     pub(crate) share: f32,
 }
 
-/// The penalty of a coefficient's square, as a fraction of its input's sum of squares: inputs that depend on each other
-/// share their effect.
+/// The penalty on a squared coefficient, as a fraction of its input's sum of squares. It makes
+/// inputs that depend on each other share their effect.
 const RIDGE: f64 = 1e-6;
 
-/// Rows that are centered at a time.
+/// Number of rows centered at a time.
 const BLOCK: usize = 512;
 
-/// The penalty of each coefficient by the sum of squares of its centered input. A constant input has one too.
+/// The penalty of each coefficient, given the sums of squares of the centered inputs. A constant
+/// input has a penalty, too.
 fn penalties(squares: ArrayView1<f64>) -> Array1<f64> {
     let largest = squares.iter().copied().fold(0.0, f64::max);
     squares.mapv(|square| square * RIDGE + largest * RIDGE * RIDGE)
 }
 
-/// The coefficients c with the least ‖C·c − t‖² + Σ dⱼ·cⱼ², for the penalties d, the inputs C, rows × columns, after their
-/// `means` are subtracted, and the centered targets t: (CᵀC + D)·c = Cᵀt, a system of columns × columns.
+/// The coefficients c that minimize ‖C·c − t‖² + Σ dⱼ·cⱼ², where d are the penalties, C the inputs,
+/// rows × columns, minus their `means`, and t the centered targets. Solves (CᵀC + D)·c = Cᵀt, a
+/// system of columns × columns.
 fn by_columns(inputs: ArrayView2<f32>, means: &Array1<f64>, targets: &[f64]) -> Vec<f64> {
     let (rows, columns) = inputs.dim();
     let (mut products, mut of_target) = (Array2::<f64>::zeros((columns, columns)), vec![0.0; columns]);
@@ -47,12 +51,13 @@ fn by_columns(inputs: ArrayView2<f32>, means: &Array1<f64>, targets: &[f64]) -> 
     solve_semidefinite(products, of_target)
 }
 
-/// As [`by_columns`], by a system of rows × rows, which is smaller if there are more columns: c = D⁻¹Cᵀ·a, where
-/// (C·D⁻¹Cᵀ + 1)·a = t (Hastie, Tibshirani and Friedman, "The Elements of Statistical Learning", 2009, section 18.3.5).
+/// Like [`by_columns`], with a system of rows × rows, which is smaller if there are more columns
+/// than rows: c = D⁻¹Cᵀ·a, where (C·D⁻¹Cᵀ + 1)·a = t (Hastie, Tibshirani and Friedman, "The
+/// Elements of Statistical Learning", 2009, section 18.3.5).
 fn by_rows(inputs: ArrayView2<f32>, means: &Array1<f64>, targets: &[f64]) -> Vec<f64> {
     let mut centred = inputs.mapv(f64::from) - means;
     let squares = centred.fold_axis(Axis(0), 0.0, |sum, value| sum + value * value);
-    // An input whose penalty is 0 is constant, as all are: its coefficient is 0.
+    // A penalty is 0 only if all inputs are constant; their coefficients are then 0.
     let scales = penalties(squares.view()).mapv(|penalty| if penalty > 0.0 { penalty.sqrt().recip() } else { 0.0 });
     centred *= &scales;
     let mut products = centred.dot(&centred.t());
@@ -62,7 +67,8 @@ fn by_rows(inputs: ArrayView2<f32>, means: &Array1<f64>, targets: &[f64]) -> Vec
 }
 
 impl Linear {
-    /// Fits `inputs`, rows × inputs, to `targets`, rows × 1, all finite, with at least one row. The share is 0.
+    /// Fits `inputs`, rows × inputs, to `targets`, rows × 1. All values are finite, and there is at
+    /// least one row. The share is 0.
     pub(crate) fn fit(inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Self {
         let (rows, columns) = inputs.dim();
         let (means, mean) = (inputs.mapv(f64::from).sum_axis(Axis(0)) / rows as f64, mean(targets.column(0)));
@@ -77,17 +83,17 @@ impl Linear {
         Self { coefficients, range, share: 0.0 }
     }
 
-    /// The prediction for a row of inputs; NaN if one is.
+    /// The prediction for a row of inputs; NaN if an input is NaN.
     pub(crate) fn predict(&self, inputs: ArrayView1<f32>) -> f32 {
         let (intercept, coefficients) = self.coefficients.split_last().expect("there is an intercept");
-        // An infinite number is a very large one, so that a coefficient of 0 times it is 0.
+        // Treat an infinite input as a very large one: times a coefficient of 0 it must give 0.
         let finite = inputs.iter().map(|x| x.clamp(f32::MIN, f32::MAX));
         let products = finite.zip(coefficients).map(|(x, &c)| f64::from(x) * f64::from(c));
         let [least, most] = self.range;
         ((products.sum::<f64>() + f64::from(*intercept)) as f32).clamp(least, most)
     }
 
-    /// The share with which the mean squared error of the mixture of `linear` and `network` is least.
+    /// The share that minimizes the mean squared error of mixing `linear` and `network`.
     pub(crate) fn best_share(linear: &[f32], network: &[f32], targets: ArrayView2<f32>) -> f32 {
         let (mut products, mut squares) = (0.0, 0.0);
         for ((&linear, &network), &target) in linear.iter().zip(network).zip(targets) {
@@ -99,9 +105,9 @@ impl Linear {
         if share.is_finite() { share.clamp(0.0, 1.0) as f32 } else { 0.0 }
     }
 
-    /// The mixture of a linear prediction and one of the network.
+    /// Mixes a linear prediction with the network's.
     pub(crate) fn mix(&self, linear: f32, network: f32) -> f32 {
-        // A share of 0 leaves the network's bits, whatever the linear model says.
+        // With a share of 0, the network's bits do not change, whatever the linear model predicts.
         if self.share == 0.0 { network } else { network + self.share * (linear - network) }
     }
 }
@@ -138,7 +144,7 @@ mod tests {
         for (rows, columns) in [(1, 1), (1, 4), (3, 2), (20, 41), (41, 20), (33, 33), (70, 200)] {
             let mut inputs = Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-1.0..1.0_f32));
             if columns > 3 {
-                // A constant and a copy; rows that repeat with other targets.
+                // A constant and a copy, and rows that repeat with other targets.
                 inputs.column_mut(1).fill(2.0);
                 let copied = inputs.column(0).to_owned();
                 inputs.column_mut(2).assign(&copied);

@@ -43,7 +43,7 @@ impl TableNetwork {
         &self.layout.hidden
     }
 
-    /// Number of parameters that are learnt.
+    /// Number of trainable parameters.
     pub fn parameters(&self) -> usize {
         self.layout.shapes().iter().map(|(_, rows, columns)| rows * columns).sum()
     }
@@ -53,20 +53,22 @@ impl TableNetwork {
         self.linear.share
     }
 
-    /// The predictions for `inputs`, rows × inputs: the mean of the members. Where an input is NaN, the prediction is.
+    /// The predictions for `inputs`, rows × inputs: the means over the members. If an input is NaN,
+    /// so is its prediction.
     ///
     /// # Errors
-    /// If the number of columns is not that of the inputs.
+    /// If the number of columns differs from the number of inputs.
     pub fn predict(&self, inputs: ArrayView2<f32>) -> Result<Vec<f32>, Error> {
         let outputs = self.outputs(&self.encoder.encode(inputs)?);
         let means = outputs.chunks(self.members()).map(mean);
         Ok(means.zip(inputs.outer_iter()).map(|(mean, row)| self.linear.mix(self.linear.predict(row), mean)).collect())
     }
 
-    /// The predictions of each member for `inputs`, rows × inputs: rows × members. Each has the same linear share.
+    /// The predictions of each member for `inputs`, rows × inputs, as rows × members. Each has the
+    /// same linear share.
     ///
     /// # Errors
-    /// As [`Self::predict`].
+    /// See [`Self::predict`].
     pub fn predict_members(&self, inputs: ArrayView2<f32>) -> Result<Array2<f32>, Error> {
         let mut outputs = self.outputs(&self.encoder.encode(inputs)?);
         for (outputs, row) in outputs.chunks_mut(self.members()).zip(inputs.outer_iter()) {
@@ -77,7 +79,7 @@ impl TableNetwork {
             .expect("an output for each row and member"))
     }
 
-    /// The outputs for encoded rows without the linear share, rows × members, one row after the other.
+    /// The outputs for encoded rows without the linear share, rows × members in row-major order.
     pub(crate) fn outputs(&self, rows: &Rows) -> Vec<f32> {
         let derived = Derived::new(&self.layout, &self.parameters);
         let model = Model { layout: &self.layout, parameters: &self.parameters, derived: &derived };

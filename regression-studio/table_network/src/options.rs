@@ -1,4 +1,4 @@
-//! What a run depends on.
+//! Everything that a run depends on.
 
 use crate::Error;
 
@@ -11,41 +11,43 @@ pub enum InputKind {
     Indicator,
 }
 
-/// All settings of a network and its training. [`Options::for_table`] has those that suit a table.
+/// All settings of a network and its training. [`Options::for_table`] chooses them for a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Number of members, whose mean is the prediction.
+    /// Number of members. Their mean is the prediction.
     pub members: usize,
-    /// Units of each hidden layer; the members share their weights.
+    /// Units of each hidden layer. The members share the weights.
     pub hidden: Vec<usize>,
-    /// Maximum number of pieces of a number's embedding; a number with few distinct values has fewer.
+    /// Maximum number of pieces in a number's embedding. A number with few distinct values has
+    /// fewer.
     pub bins: usize,
-    /// Values of a number's embedding.
+    /// Size of a number's embedding.
     pub embedding: usize,
-    /// Values that all indicators together are embedded in, if there are more indicators than that.
+    /// Size of the joint embedding of all indicators. Used if there are more indicators than that.
     pub indicator_embedding: usize,
-    /// Part of the hidden units that a step leaves out, from 0 to below 1.
+    /// Fraction of the hidden units dropped in each step, at least 0 and below 1.
     pub dropout: f32,
     /// The learning rate of AdamW after the warm-up.
     pub learning_rate: f32,
     /// Decoupled weight decay: a step multiplies weights by 1 − learning rate × this.
     pub weight_decay: f32,
-    /// Epochs over which the weights are averaged for predictions: the mean of the last steps, each later one weighing more.
+    /// Number of epochs over which the weights are averaged for predictions. Later steps have more
+    /// weight in the mean.
     pub averaged_epochs: f32,
     /// Rows per step.
     pub batch_size: usize,
-    /// Maximum number of epochs; the learning rate falls over them along half a cosine.
+    /// Maximum number of epochs. Over them, the learning rate falls along half a cosine.
     pub epochs: usize,
     /// Seed of the initial weights, the order of the rows, and dropout.
     pub seed: u64,
 }
 
 impl Options {
-    /// The options for `rows` rows to train on and inputs of these kinds.
+    /// The options for training on `rows` rows with inputs of these kinds.
     pub fn for_table(rows: usize, kinds: &[InputKind]) -> Self {
         let numbers = kinds.iter().filter(|kind| **kind == InputKind::Number).count();
-        // By the errors of fourteen tables of 300 to 45,000 rows. Few rows need more passes, and more that keeps the
-        // weights small; with many rows, few passes are enough.
+        // Chosen from the errors on fourteen tables of 300 to 45,000 rows. Few rows need more
+        // passes and more regularization; with many rows, few passes are enough.
         let (batch_size, epochs) = match rows {
             ..1000 => (32, 60),
             1000..4000 => (32, 30),
@@ -67,7 +69,8 @@ impl Options {
         }
     }
 
-    /// The number of epochs without a smaller validation error after which training on `rows` rows should end.
+    /// The number of epochs without a smaller validation error after which training on `rows` rows
+    /// should stop.
     pub fn patience_for_table(rows: usize) -> usize {
         match rows {
             ..1000 => 20,
@@ -77,7 +80,7 @@ impl Options {
     }
 
     /// # Errors
-    /// If an option is out of its range.
+    /// If an option is out of range.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let error = |name, value: String, range| Err(Error::Option { name, value, range });
         let counts = [

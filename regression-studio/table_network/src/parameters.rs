@@ -1,4 +1,4 @@
-//! The network's parameters: where each is, and how it is drawn.
+//! The network's parameters: their positions and their initial values.
 
 use kernels_cpu::product::PaddedMatrix;
 use rand::rngs::ChaCha8Rng;
@@ -11,15 +11,15 @@ use crate::encoder::Encoder;
 pub(crate) const SLOPES: usize = 0;
 /// Offset of each number's embedding: numbers × embedding.
 pub(crate) const OFFSETS: usize = 1;
-/// What each piece adds to the embedding: pieces of all numbers × embedding.
+/// The weights that each piece adds to the embedding: pieces of all numbers × embedding.
 pub(crate) const PIECES: usize = 2;
 /// Embeddings of the indicators: indicators × indicator embedding; no rows if they are not embedded.
 pub(crate) const INDICATORS: usize = 3;
-/// Each member's factor of each embedded value: members × width.
+/// Each member's factor for each embedded value: members × width.
 pub(crate) const ADAPTERS: usize = 4;
-/// Each member's weights of the output: members × last hidden layer.
+/// Each member's output weights: members × last hidden layer.
 pub(crate) const HEADS: usize = 5;
-/// Each member's bias of the output: 1 × members.
+/// Each member's output bias: 1 × members.
 pub(crate) const HEAD_BIASES: usize = 6;
 
 /// Weights of hidden layer `layer`: units before × units.
@@ -32,19 +32,19 @@ pub(crate) const fn biases(layer: usize) -> usize {
     8 + 2 * layer
 }
 
-/// The sizes that follow from options and inputs.
+/// The sizes that follow from the options and the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Layout {
     pub(crate) members: usize,
     /// Number of numeric inputs.
     pub(crate) numbers: usize,
-    /// Values of a number's embedding.
+    /// Size of a number's embedding.
     pub(crate) embedding: usize,
-    /// Of each number: its first row in [`PIECES`]; and the end.
+    /// The first row of each number in [`PIECES`], and the end of the last.
     pub(crate) pieces: Vec<usize>,
     /// Number of indicators.
     pub(crate) indicators: usize,
-    /// Values in which the indicators are embedded; `indicators` if they are not.
+    /// Size of the indicators' embedding; `indicators` if they are not embedded.
     pub(crate) indicator_width: usize,
     /// Units of each hidden layer.
     pub(crate) hidden: Vec<usize>,
@@ -79,17 +79,18 @@ impl Layout {
         self.indicator_width < self.indicators
     }
 
-    /// Values of an embedded row: the numbers' embeddings, then the indicators or theirs.
+    /// Size of an embedded row: the numbers' embeddings, followed by the indicators or their
+    /// embedding.
     pub(crate) fn width(&self) -> usize {
         self.numbers * self.embedding + self.indicator_width
     }
 
-    /// Units before hidden layer `layer`.
+    /// Number of units before hidden layer `layer`.
     pub(crate) fn units_before(&self, layer: usize) -> usize {
         if layer == 0 { self.width() } else { self.hidden[layer - 1] }
     }
 
-    /// The last hidden layer's units.
+    /// Number of units in the last hidden layer.
     pub(crate) fn last(&self) -> usize {
         self.hidden[self.hidden.len() - 1]
     }
@@ -118,8 +119,9 @@ impl Layout {
         self.shapes().into_iter().map(|(_, rows, columns)| PaddedMatrix::zeros(rows, columns)).collect()
     }
 
-    /// Initial parameters, as TabM's authors draw them: weights, biases and offsets uniform within ±1/√(units before),
-    /// slopes within ±1/√(embedding), pieces zero, and the adapters normal, one draw for a member and a number.
+    /// Initial parameters, drawn like TabM's: weights, biases and offsets uniform within ±1/√(units
+    /// before), slopes uniform within ±1/√(embedding), pieces zero, and adapters normal, with one
+    /// draw for each member and number.
     pub(crate) fn initial(&self, seed: u64) -> Vec<PaddedMatrix<f32>> {
         let mut parameters = self.zeros();
         let mut rng = ChaCha8Rng::seed_from_u64(seed);

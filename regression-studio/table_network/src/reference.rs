@@ -1,4 +1,4 @@
-//! The slow, obvious network in f64, with which the engine is compared.
+//! A slow, simple network in f64 as a reference for the engine.
 
 use kernels_cpu::product::PaddedMatrix;
 use ndarray::{Array2, ArrayView2};
@@ -18,7 +18,7 @@ fn in_f64(parameters: &[PaddedMatrix<f32>]) -> Parameters {
     parameters.iter().map(|matrix| (0..matrix.rows()).map(|at| row(matrix.row(at))).collect()).collect()
 }
 
-/// The embedded values of a row of inputs: all pieces, one after the other.
+/// The embedded values of a row of inputs. Handles the pieces one after the other.
 fn embedded(encoder: &Encoder, indicator_width: usize, parameters: &Parameters, inputs: &[f32]) -> Vec<f64> {
     let (mut numbers, mut indicators) = (Vec::new(), vec![0.0; indicator_width]);
     let (mut number, mut indicator, mut row_of_pieces) = (0, 0, 0);
@@ -57,7 +57,7 @@ fn embedded(encoder: &Encoder, indicator_width: usize, parameters: &Parameters, 
     numbers
 }
 
-/// The output of a member for a row of inputs, with the factor that `mask` gives for a layer and unit.
+/// The output of a member for a row of inputs; `mask` gives the factor for a layer and unit.
 fn output(
     network: &TableNetwork,
     parameters: &Parameters,
@@ -110,7 +110,7 @@ fn loss(
     sum / (order.len() * members) as f64
 }
 
-/// Inputs and targets without a pattern; every third number repeats itself, and a constant is last.
+/// Random inputs and targets. Every third number has repeated values, and the last is constant.
 fn rows(kinds: &[InputKind], count: usize, seed: u64) -> (Array2<f32>, Array2<f32>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let inputs = Array2::from_shape_fn((count, kinds.len()), |(_, column)| match kinds[column] {
@@ -122,7 +122,7 @@ fn rows(kinds: &[InputKind], count: usize, seed: u64) -> (Array2<f32>, Array2<f3
     (inputs, targets)
 }
 
-/// A run whose parameters are all random.
+/// A run with random values for all parameters.
 fn randomised(options: Options, kinds: &[InputKind], rows: (ArrayView2<f32>, ArrayView2<f32>)) -> Training {
     let mut training = Training::new(options, kinds, rows.0, rows.1).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(99);
@@ -157,7 +157,7 @@ fn small(members: usize, hidden: &[usize]) -> Options {
 fn cases() -> Vec<(Vec<InputKind>, Options, usize)> {
     vec![
         (vec![NUMBER, INDICATOR, NUMBER, INDICATOR, NUMBER], small(3, &[5, 4]), 50),
-        // More indicators than they are embedded in, and more rows than a chunk has.
+        // More indicators than the size of their embedding, and more rows than a chunk has.
         (vec![INDICATOR, NUMBER, INDICATOR, INDICATOR, INDICATOR], small(60, &[3]), 7),
         (vec![NUMBER], Options { dropout: 0.3, ..small(1, &[17, 3, 2]) }, 9),
         (vec![INDICATOR], small(2, &[4]), 5),

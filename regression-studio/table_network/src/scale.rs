@@ -1,7 +1,7 @@
 //! The robust scale of a number, with a smooth clip.
 
-/// A map of a number x to c((x − center) · factor), where c(z) = z / √(1 + (z/3)²) is near z for small z and between −3
-/// and 3.
+/// Maps a number x to c((x − center) · factor). The clip c(z) = z / √(1 + (z/3)²) is close to z for
+/// small z and always between −3 and 3.
 ///
 /// Source: D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by Default: Strong Pre-Tuned MLPs and Boosted Trees on
 /// Tabular Data", 2024.
@@ -13,11 +13,11 @@ pub(crate) struct RobustScale {
     pub(crate) factor: f32,
 }
 
-/// A scaled value is at most this before the clip, so that its square is finite.
+/// Maximum scaled value before the clip, which keeps its square finite.
 const MOST: f32 = 1e4;
 
 impl RobustScale {
-    /// The scale of finite, ascending values, of which there is at least one.
+    /// The scale for finite, ascending values. There is at least one value.
     pub(crate) fn fit(ascending: &[f32]) -> Self {
         let quartiles = quantile(ascending, 0.75) - quantile(ascending, 0.25);
         let range = f64::from(ascending[ascending.len() - 1]) - f64::from(ascending[0]);
@@ -26,7 +26,7 @@ impl RobustScale {
         Self { centre: quantile(ascending, 0.5) as f32, factor }
     }
 
-    /// The scaled and clipped value. That of an infinite number is ±3, and that of NaN NaN.
+    /// The scaled and clipped value: ±3 for infinities, NaN for NaN.
     pub(crate) fn apply(self, x: f32) -> f32 {
         if self.factor == 0.0 {
             return 0.0;

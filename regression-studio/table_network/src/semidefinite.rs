@@ -1,20 +1,22 @@
-//! Positive semidefinite systems, which least squares lead to.
+//! Solves positive semidefinite systems, which occur in least squares.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, s};
 
-/// Pivots up to this fraction of the largest diagonal element are rounding: the unknown depends on others.
+/// Pivots up to this fraction of the largest diagonal element are rounding errors: the unknown
+/// depends on others.
 const RANK_TOLERANCE: f64 = 1e-12;
 
-/// Columns that are factorized before the rest of the matrix is updated by all of them at once.
+/// Number of columns to factorize before they update the rest of the matrix all at once.
 const BLOCK: usize = 64;
 
-/// A solution x of the positive semidefinite system G·x = h by the Cholesky decomposition with complete pivoting, by blocks
-/// of columns; if G is rank-deficient, the undetermined elements are 0 (Higham, "Accuracy and Stability of Numerical
-/// Algorithms", 2002, section 10.3). G is size × size, and its lower triangle is read. h has as many elements.
+/// Solves the positive semidefinite system G·x = h with a blocked Cholesky decomposition with
+/// complete pivoting. If G is rank-deficient, the undetermined elements are 0 (Higham, "Accuracy
+/// and Stability of Numerical Algorithms", 2002, section 10.3). G is size × size, and its lower
+/// triangle is read. h has `size` elements.
 pub fn solve_semidefinite(mut g: Array2<f64>, mut h: Vec<f64>) -> Vec<f64> {
     let size = g.nrows();
-    // The part that is not factorized yet is kept symmetric, which makes swaps and updates plain.
+    // Keep the part that is not factorized yet symmetric, which simplifies swaps and updates.
     for row in 0..size {
         for column in row + 1..size {
             g[[row, column]] = g[[column, row]];
@@ -33,7 +35,7 @@ pub fn solve_semidefinite(mut g: Array2<f64>, mut h: Vec<f64>) -> Vec<f64> {
         diagonal.swap(rank, pivot);
         order.swap(rank, pivot);
         h.swap(rank, pivot);
-        // Column `rank` of L: the block's earlier columns have not been subtracted from it.
+        // Column `rank` of L. The block's earlier columns have not been subtracted from it yet.
         let root = diagonal[rank].sqrt();
         let products = g.slice(s![rank + 1.., first..rank]).dot(&g.slice(s![rank, first..rank]));
         g[[rank, rank]] = root;
@@ -62,7 +64,8 @@ pub fn solve_semidefinite(mut g: Array2<f64>, mut h: Vec<f64>) -> Vec<f64> {
     x
 }
 
-/// Swaps rows and columns a ≤ b of a matrix that is symmetric from row a on; the columns before a belong to L.
+/// Swaps rows and columns a ≤ b of a matrix that is symmetric from row a on. The columns before a
+/// belong to L.
 fn swap(g: &mut Array2<f64>, a: usize, b: usize) {
     if a == b {
         return;

@@ -1,4 +1,4 @@
-//! Parameters in shards of whole rows, each with its gradient and what a step changes.
+//! Shards of parameters, in whole rows. Each has its gradient and the values that a step changes.
 
 use kernels_cpu::product::PaddedMatrix;
 
@@ -6,24 +6,24 @@ use crate::adam::Rule;
 use crate::kernels::{self, Updated};
 use crate::parameters::{ADAPTERS, HEAD_BIASES, HEADS, INDICATORS, Layout, OFFSETS, PIECES, SLOPES, weights};
 
-/// Rows of weights in a shard.
+/// Number of rows of weights per shard.
 const ROWS: usize = 32;
 
-/// What a step changes besides the parameters, one matrix a parameter.
+/// The values that a step changes besides the parameters, one matrix per parameter.
 #[derive(Clone, Debug)]
 pub(crate) struct Moments {
     /// Mean gradients.
     pub(crate) means: Vec<PaddedMatrix<f32>>,
     /// Mean squared gradients.
     pub(crate) squares: Vec<PaddedMatrix<f32>>,
-    /// The averages of the parameters.
+    /// The averages of the parameters over the steps.
     pub(crate) averages: Vec<PaddedMatrix<f32>>,
 }
 
 /// Some rows of a parameter.
 pub(crate) struct Shard<'a> {
     pub(crate) parameter: usize,
-    /// The first row; for [`PIECES`], the number whose pieces they are.
+    /// The first row; for [`PIECES`], the index of the number that they belong to.
     pub(crate) first: usize,
     pub(crate) stride: usize,
     pub(crate) gradient: &'a mut [f32],
@@ -32,8 +32,8 @@ pub(crate) struct Shard<'a> {
     pub(crate) norm: f64,
 }
 
-/// All parameters in shards. A number's pieces are one, since their gradients depend on each other; so are the
-/// parameters that few samples have a part in.
+/// Splits all parameters into shards. All pieces of a number form one shard, since their gradients
+/// depend on each other. Slopes, offsets and indicators have one shard each.
 pub(crate) fn shards<'a>(
     layout: &Layout,
     gradients: &'a mut [PaddedMatrix<f32>],
@@ -67,9 +67,9 @@ pub(crate) fn shards<'a>(
 }
 
 impl Shard<'_> {
-    /// A step by `rule`, with the gradient times `scale`.
+    /// Updates the shard by `rule`, with the gradient times `scale`.
     pub(crate) fn update(&mut self, rule: Rule, scale: f32) {
-        // What only shifts an output is not drawn to zero.
+        // Biases and offsets only shift an output. They do not decay.
         let is_bias = matches!(self.parameter, OFFSETS | HEAD_BIASES)
             || self.parameter >= weights(0) && (self.parameter - weights(0)) % 2 == 1;
         let decay = if is_bias { 1.0 } else { 1.0 - rule.learning_rate * rule.weight_decay };

@@ -1,4 +1,4 @@
-//! Networks and runs as they are saved: tensors and integers, each with a name.
+//! Saved networks and runs: named tensors and integers.
 
 use kernels_cpu::product::PaddedMatrix;
 use ndarray::ArrayView2;
@@ -15,20 +15,21 @@ use crate::{Error, InputKind, Options};
 /// A named tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// Its name, unique in the state.
+    /// The tensor's name, unique in the state.
     pub name: String,
-    /// Its size in each dimension.
+    /// The size of each dimension.
     pub shape: Vec<usize>,
-    /// Its elements, those of the last dimension together.
+    /// The elements in row-major order.
     pub values: Vec<f32>,
 }
 
-/// All that is learnt, and of a run all that it needs to go on to the same bits besides its options and rows.
+/// All learned values. For a run, also everything it needs, besides its options and rows, to
+/// continue with the same bits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// The tensors, in ascending order of their names.
     pub tensors: Vec<Tensor>,
-    /// Integers, each with a unique name. Those whose name ends in `_bits` are the bits of an f64.
+    /// Integers, each with a unique name. If the name ends in `_bits`, they are the bits of an f64.
     pub integers: Vec<(String, u64)>,
 }
 
@@ -45,7 +46,7 @@ impl State {
         self.integers.push((name.to_owned(), value));
     }
 
-    /// Adds matrices in the layout's order, each by its name behind `prefix`.
+    /// Adds matrices in the layout's order. `prefix` precedes each one's name.
     fn add_parameters(&mut self, prefix: &str, layout: &Layout, matrices: &[PaddedMatrix<f32>]) {
         for ((name, rows, columns), matrix) in layout.shapes().into_iter().zip(matrices) {
             let values = (0..rows).flat_map(|row| matrix.row(row).iter().copied()).collect();
@@ -135,7 +136,7 @@ impl PartialEq for TableNetwork {
 }
 
 impl TableNetwork {
-    /// The network as it is saved.
+    /// The network's state, for saving.
     pub fn state(&self) -> State {
         let Self { encoder, layout, parameters, linear } = self;
         let mut state = State::default();
@@ -160,10 +161,10 @@ impl TableNetwork {
         state.sorted()
     }
 
-    /// The network of [`Self::state`].
+    /// Restores the network from [`Self::state`].
     ///
     /// # Errors
-    /// If something is missing, or has another shape than the rest says.
+    /// If something is missing, or a shape does not match the rest.
     pub fn from_state(state: &State) -> Result<Self, Error> {
         let encoder = state.encoder()?;
         let layers = state.size("layers")?;
@@ -188,7 +189,7 @@ impl TableNetwork {
 }
 
 impl Training {
-    /// The run as it is saved.
+    /// The run's state, for saving.
     pub fn state(&self) -> State {
         let layout = &self.network.layout;
         let mut state = self.network.state();
@@ -204,11 +205,11 @@ impl Training {
         state.sorted()
     }
 
-    /// The run of a saved state, with the options and rows that it was begun with: it goes on to the same bits. The
-    /// number of epochs may differ.
+    /// Resumes a run from a saved state, with its original options and rows. It continues with the
+    /// same bits. The number of epochs may differ.
     ///
     /// # Errors
-    /// As [`Training::new`], or if the state has other shapes, or was learnt from other rows.
+    /// As for [`Training::new`], or if the state has other shapes or was learned from other rows.
     pub fn resume(
         options: Options,
         kinds: &[InputKind],

@@ -19,7 +19,7 @@ use crate::network::{self, TableNetwork};
 use crate::shards::Moments;
 use crate::{Error, InputKind, Options};
 
-/// A training run on rows that it keeps encoded.
+/// A training run. It keeps its rows in encoded form.
 #[derive(Clone, Debug)]
 pub struct Training {
     pub(crate) options: Options,
@@ -30,16 +30,17 @@ pub struct Training {
     pub(crate) best: Best,
     /// Number of complete epochs.
     pub(crate) epoch: usize,
-    /// Number of steps done in the epoch after them.
+    /// Number of completed steps in the next epoch.
     pub(crate) step: usize,
-    /// Sum over that epoch's rows so far of their members' mean squared error, standardized, before their step.
+    /// Sum over the rows trained so far in that epoch. Each row adds its members' mean squared
+    /// error, standardized, before its step.
     pub(crate) loss: f64,
-    /// The measurement of the last epoch, before a further step.
+    /// The measurement of the last epoch, until the next step.
     validated: Option<Validated>,
     derived: Derived,
     pub(crate) gradients: Vec<PaddedMatrix<f32>>,
     chunks: Vec<TrainedChunk>,
-    /// Number of chunks of the last batch.
+    /// Number of chunks in the last batch.
     used: usize,
     /// The order of the rows in epoch `order_of`.
     pub(crate) order: Vec<u32>,
@@ -49,27 +50,30 @@ pub struct Training {
 /// The best epoch so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Best {
-    /// Counted from 1; 0 before the end of the first.
+    /// Number of the epoch, counted from 1; 0 before the end of the first.
     pub(crate) epoch: usize,
-    /// Root mean squared error on the validation rows, standardized; infinite before the end of the first.
+    /// Root mean squared error on the validation rows, standardized; infinite before the end of the
+    /// first epoch.
     pub(crate) rmse: f64,
     /// The averages of the weights; before the end of the first epoch, the initial weights.
     pub(crate) parameters: Vec<PaddedMatrix<f32>>,
 }
 
-/// What [`Training::keep_best`] keeps of an epoch besides its weights.
+/// What [`Training::keep_best`] stores for an epoch besides its weights.
 #[derive(Clone, Debug)]
 struct Validated {
     rmse: f64,
-    /// With the share that suits the epoch.
+    /// With the best share for the epoch.
     linear: Linear,
 }
 
 impl Training {
-    /// A run from random weights on `inputs`, rows × `kinds`, and `targets`, rows × 1, both standardized.
+    /// Creates a run with random weights on `inputs`, rows × `kinds`, and `targets`, rows × 1, both
+    /// standardized.
     ///
     /// # Errors
-    /// If an option is out of range, the shapes do not fit, there is no row or no input, or a value is not finite.
+    /// If an option is out of range, the shapes do not match, there are no rows or no inputs, or a
+    /// value is not finite.
     pub fn new(
         options: Options,
         kinds: &[InputKind],
@@ -114,13 +118,13 @@ impl Training {
         self.epoch
     }
 
-    /// Number of steps done in the epoch after them.
+    /// Number of completed steps in the next epoch.
     pub fn step(&self) -> usize {
         self.step
     }
 
-    /// Sum over that epoch's rows so far of their members' mean squared error, standardized, each before its step, with
-    /// dropout.
+    /// Sum over the rows trained so far in that epoch. Each row adds its members' mean squared
+    /// error, standardized, before its step and with dropout.
     pub fn loss(&self) -> f64 {
         self.loss
     }
@@ -130,23 +134,24 @@ impl Training {
         steps(self.rows.count, self.options.batch_size)
     }
 
-    /// Number of rows of the first `step` steps of an epoch.
+    /// Number of rows in the first `step` steps of an epoch.
     pub fn rows_of(&self, step: usize) -> usize {
         part(self.rows.count, self.steps_per_epoch(), step)
     }
 
-    /// The network with the present averages of its weights, and the linear share of the best epoch.
+    /// The network with the current averages of its weights, and the best epoch's linear share.
     pub fn current(&self) -> TableNetwork {
         TableNetwork { parameters: self.moments.averages.clone(), ..self.network.clone() }
     }
 
-    /// The network that [`Self::keep_best`] has kept; before its first call, the initial weights.
+    /// The network that [`Self::keep_best`] stored; before its first call, the initial weights.
     pub fn best(&self) -> TableNetwork {
         TableNetwork { parameters: self.best.parameters.clone(), ..self.network.clone() }
     }
 
-    /// Trains up to `count` steps of this epoch; `after_step` is called after each with the number of steps done, and may
-    /// end the call. [`Self::end_epoch`] follows the epoch's last step. Uses the threads of rayon's current pool.
+    /// Trains up to `count` steps of this epoch. After each step, calls `after_step` with the
+    /// number of completed steps; it may end the call. [`Self::end_epoch`] follows the epoch's last
+    /// step. Uses the threads of rayon's current pool.
     pub fn train(&mut self, count: usize, after_step: &mut dyn FnMut(usize) -> ControlFlow<()>) {
         let end = self.steps_per_epoch().min(self.step.saturating_add(count));
         while self.step < end {
@@ -157,11 +162,12 @@ impl Training {
         }
     }
 
-    /// Ends the epoch: predicts the validation part, `inputs`, rows × inputs, with the linear share that suits its
-    /// `targets`, rows × 1. The caller calls [`Self::keep_best`] if the error of these predictions is the smallest so far.
+    /// Ends the epoch: predicts the validation part, `inputs`, rows × inputs, with the best linear
+    /// share for its `targets`, rows × 1. The caller calls [`Self::keep_best`] if the error of
+    /// these predictions is the smallest so far.
     ///
     /// # Errors
-    /// If the shapes do not fit, there is no row, or the error is not finite.
+    /// If the shapes do not match, there are no rows, or the error is not finite.
     pub fn end_epoch(&mut self, inputs: ArrayView2<f32>, targets: ArrayView2<f32>) -> Result<Vec<f32>, Error> {
         check_shapes(self.network.kinds(), inputs, targets)?;
         let outputs = self.current().outputs(&self.network.encoder.encode(inputs)?);
@@ -184,7 +190,7 @@ impl Training {
         Ok(outputs)
     }
 
-    /// Keeps the weights and the linear share of the epoch that has just ended, as those of the best epoch.
+    /// Stores the weights and the linear share of the epoch that just ended as the best epoch's.
     pub fn keep_best(&mut self) {
         if let Some(Validated { rmse, linear }) = self.validated.take() {
             (self.best.epoch, self.best.rmse) = (self.epoch, rmse);
@@ -212,7 +218,7 @@ impl Training {
         self.loss += loss / self.options.members as f64;
     }
 
-    /// Forward and backward of a range of the order; the sum of the squared errors.
+    /// Runs forward and backward on a range of the order. Returns the sum of the squared errors.
     pub(crate) fn gradients_of(&mut self, range: std::ops::Range<usize>, step: u64) -> f64 {
         let TableNetwork { layout, parameters, .. } = &self.network;
         let model = Model { layout, parameters, derived: &self.derived };
@@ -230,7 +236,7 @@ impl Training {
         self.chunks[..self.used].iter().map(|chunk| chunk.loss).sum()
     }
 
-    /// Computes what is derived from the parameters, after they have changed.
+    /// Recomputes the values derived from the parameters after they changed.
     pub(crate) fn derive(&mut self) {
         self.derived.update(&self.network.layout, &self.network.parameters);
     }
@@ -242,17 +248,18 @@ impl Training {
     }
 }
 
-/// The seed of an epoch's order.
+/// The seed for an epoch's row order.
 fn order_seed(seed: u64, epoch: usize) -> u64 {
     seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(epoch as u64 + 1)
 }
 
-/// Steps of an epoch: batches of about the batch size, whose sizes differ by at most one.
+/// Number of steps in an epoch. Their batches are about `batch_size` large, and their sizes differ
+/// by at most one.
 fn steps(rows: usize, batch_size: usize) -> usize {
     ((rows + batch_size / 2) / batch_size).max(1)
 }
 
-/// The end of the first `step` of `steps` parts of `rows`.
+/// The end of the first `step` of `steps` nearly equal parts of `rows`.
 fn part(rows: usize, steps: usize, step: usize) -> usize {
     (rows as u128 * step as u128 / steps as u128) as usize
 }

@@ -1,4 +1,5 @@
-//! Contributions against the definition, on functions for which they are known, and of a network.
+//! Compares contributions with their definition, on functions with known contributions, and checks
+//! them for a network.
 
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use regression_studio::contributions::Contributions;
 
 use crate::support::{small_settings, small_table, trained};
 
-/// Features of one input, and one of three.
+/// Features of one input each, and one of three inputs.
 const FEATURES: [Range<usize>; 6] = [0..1, 1..2, 2..5, 5..6, 6..7, 7..8];
 const INPUTS: usize = 8;
 
@@ -19,8 +20,8 @@ fn rows(count: usize, seed: u64) -> Array2<f32> {
     Array2::from_shape_fn((count, INPUTS), |_| rng.random_range(-2.0..2.0))
 }
 
-/// With products of two and of three features, thresholds, and an input that does nothing. Of functions of pairs alone
-/// every antithetic pair of permutations is exact.
+/// Has products of two and of three features, thresholds, and an unused input. For functions with
+/// terms of only two features, every antithetic pair of permutations would be exact.
 fn wild(row: ArrayView1<f32>) -> f64 {
     let x = |index: usize| f64::from(row[index]);
     let pairs = 3.0 * x(0) * x(1) + (x(2) + x(3) - x(4)).max(0.0) * x(5) + x(6).sin();
@@ -31,7 +32,8 @@ fn of_rows(function: impl Fn(ArrayView1<f32>) -> f64) -> impl Fn(&Array2<f32>) -
     move |inputs| inputs.outer_iter().map(&function).collect()
 }
 
-/// The value of a set of features: the mean over the background with these features of `row`.
+/// The worth of a set of features: the mean prediction over the background, with these features
+/// from `row`.
 fn worth(predict: &dyn Fn(&Array2<f32>) -> Vec<f64>, set: usize, row: &[f32], background: &Array2<f32>) -> f64 {
     let mut mixed = background.clone();
     for (feature, inputs) in FEATURES.iter().enumerate().filter(|(feature, _)| set >> feature & 1 == 1) {
@@ -43,8 +45,8 @@ fn worth(predict: &dyn Fn(&Array2<f32>) -> Vec<f64>, set: usize, row: &[f32], ba
     predict(&mixed).iter().sum::<f64>() / background.nrows() as f64
 }
 
-/// Shapley values by their definition: over all sets S without the feature,
-/// Σ |S|!·(n − |S| − 1)!/n! · (worth(S ∪ feature) − worth(S)).
+/// Shapley values by definition: over all sets S without the feature, Σ |S|!·(n − |S| − 1)!/n! ·
+/// (worth(S ∪ feature) − worth(S)).
 fn exact(predict: &dyn Fn(&Array2<f32>) -> Vec<f64>, row: &[f32], background: &Array2<f32>) -> Vec<f64> {
     let count = FEATURES.len();
     let worths: Vec<f64> = (0..1 << count).map(|set| worth(predict, set, row, background)).collect();
@@ -87,7 +89,7 @@ fn they_are_the_shapley_values_up_to_their_standard_errors() {
         }
         assert!(of.of_features[5].value.abs() < 1e-12, "a feature that does nothing contributes nothing");
     }
-    // Errors are as large as the standard errors say.
+    // Errors match the standard errors.
     let ratio = (squares / count).sqrt();
     assert!((0.6..1.5).contains(&ratio), "{ratio} over {count}");
 }
@@ -121,7 +123,7 @@ fn one_feature_and_equal_rows_are_no_special_cases() {
     assert!(of.of_features.iter().all(|of| of.value == 0.0 && of.standard_error == 0.0));
 }
 
-/// Of a network's prediction, in the target's unit or that of its logarithm.
+/// Contributions to a network's prediction, in the target's unit or its logarithm's.
 #[test]
 fn of_a_network_they_add_up_to_the_prediction_and_repeat_to_the_bit() {
     for log in [false, true] {

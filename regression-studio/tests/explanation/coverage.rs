@@ -9,7 +9,7 @@ use regression_studio::{Predictions, Settings};
 
 use crate::support::{csv_of, small_settings, small_table, trained};
 
-/// As [`small_table`], with noise whose size depends on x, and a column `person`.
+/// Like [`small_table`], with noise that depends on x, and a column `person`.
 pub(super) fn noisy_table(rows: usize, seed: u64) -> Table {
     let (table, mut rng) = (small_table(rows, seed), ChaCha8Rng::seed_from_u64(seed + 1));
     let x = table.column("x").unwrap().numbers().unwrap();
@@ -31,8 +31,9 @@ fn measured(table: Table, settings: Settings) -> MeasuredIntervals {
     trained(table, settings).results.as_ref().unwrap().intervals.clone().unwrap()
 }
 
-/// Twenty splits. Each coverage is that of 300 test rows by intervals of 300 calibration rows: its deviation is that of
-/// a beta-binomial variable, about √(0.9·0.1·(1/300 + 1/300)); the mean's is less than a quarter of that by half.
+/// Twenty splits. Each coverage is measured on 300 test rows with intervals from 300 calibration
+/// rows. Its standard deviation is a beta-binomial variable's, about √(0.9·0.1·(1/300 + 1/300)).
+/// The mean's deviation is less than a quarter of that.
 #[test]
 fn ninety_percent_intervals_cover_ninety_percent() {
     for log in [false, true] {
@@ -53,7 +54,7 @@ fn ninety_percent_intervals_cover_ninety_percent() {
     }
 }
 
-/// Normalized intervals are narrow where the spread is small, and cover as well.
+/// Normalized intervals are narrow where the spread is small, and have the same coverage.
 #[test]
 fn intervals_that_are_normalised_by_the_spread_cover_each_part_alike() {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(1));
@@ -85,7 +86,8 @@ fn splits_by_time_and_by_groups_have_intervals() {
     }
 }
 
-/// Each row five times: intervals are as wide as if each were there once, and cover the groups as stated.
+/// Each row occurs five times. Intervals are as wide as if each occurred once, and cover the groups
+/// as stated.
 #[test]
 fn intervals_cover_groups_of_equal_rows() {
     let mut coverages = Vec::new();
@@ -115,7 +117,7 @@ fn intervals_cover_groups_of_equal_rows() {
     assert!((mean - 0.9).abs() < 4.0 * deviation / 20.0_f64.sqrt(), "{mean}: {coverages:?}");
 }
 
-/// The network errs more on the test part than on the rows before it.
+/// The network's errors are larger on the test part than on the rows before it.
 #[test]
 fn intervals_that_do_not_hold_are_named() {
     let table = |factor: f64| {
@@ -141,7 +143,7 @@ fn intervals_that_do_not_hold_are_named() {
     }
 }
 
-/// A target that is never negative, near 0, by its logarithm and by itself.
+/// A nonnegative target near 0, learned directly and through its logarithm.
 #[test]
 fn the_ends_of_an_interval_have_the_sign_of_the_target() {
     let table = noisy_table(600, 5);

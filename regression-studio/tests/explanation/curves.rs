@@ -29,7 +29,7 @@ fn the_curve_of_a_row_is_its_prediction_with_each_value_of_the_feature() {
     assert!(of_direction.curves.mean[0] > of_direction.curves.mean[1] + 0.3, "{:?}", of_direction.curves.mean);
     assert_eq!(model.feature_curves("target", &inputs).unwrap(), None);
 
-    // The mean is over all background rows, of which some have a curve of their own.
+    // The mean is over all background rows. Some of them also have an individual curve.
     let background = model.background.as_ref().unwrap().inputs();
     let of_grid = |row: ndarray::ArrayView1<f32>| -> Vec<f64> {
         let cell = |value: f64, name: &str| match name {

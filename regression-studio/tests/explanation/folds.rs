@@ -1,4 +1,5 @@
-//! The intervals of small tables, which are calibrated by networks that were trained without a fold each.
+//! Intervals of small tables. They are calibrated with networks that were each trained without one
+//! fold.
 
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ fn rows_of(table: &Table, rows: &[usize]) -> Table {
     Table::new("some rows", columns.map(of_rows).collect())
 }
 
-/// The rows of training and validation with the errors in them of a run on these rows alone for each fold.
+/// The training and validation rows, each with its error from a run on these rows without its fold.
 fn of_folds(snapshot: &Snapshot, table: &Table, settings: &Settings) -> Vec<(usize, f64)> {
     let rows = snapshot.run.as_ref().unwrap().rows.clone().unwrap();
     let calibrating: Vec<usize> = rows.parts().filter(|(_, part)| *part != "test").map(|(row, _)| row).collect();
@@ -55,7 +56,7 @@ fn half_widths_are_those_of_runs_without_each_fold() {
     assert_eq!((intervals.folds, intervals.rows), (Some(FOLDS), 170));
     let scale = prepare(&table, &settings).unwrap().transform.target_scale;
     let errors = of_folds(&snapshot, &table, &settings);
-    // The ratio of the network's errors in the validation part to those of the folds' networks there.
+    // The ratio of the network's errors on the validation part to the fold networks' errors there.
     let run = snapshot.run.as_ref().unwrap();
     let validation: Vec<usize> =
         run.rows.as_ref().unwrap().parts().filter(|(_, part)| *part == "validation").map(|(row, _)| row).collect();
@@ -72,7 +73,7 @@ fn half_widths_are_those_of_runs_without_each_fold() {
     }
 }
 
-/// As in `coverage`, with 204 calibration rows and 36 test rows of each split.
+/// Like in `coverage`, with 204 calibration rows and 36 test rows per split.
 #[test]
 fn intervals_of_small_tables_cover_ninety_percent() {
     for kind in [NetworkKind::Layers, NetworkKind::Table] {
@@ -106,7 +107,8 @@ fn large_tables_and_orders_of_time_are_calibrated_by_the_validation_part() {
 
 #[test]
 fn folds_keep_groups_together_on_any_number_of_threads() {
-    // Of five groups, training and validation part have fewer than there are folds: the validation part calibrates.
+    // With five groups, the training and validation part have fewer groups than there are folds.
+    // The validation part then calibrates.
     for (size, folds) in [(40, None), (10, Some(FOLDS))] {
         let (table, mut settings) = (small_table(200, 5), settings(NetworkKind::Table));
         let person = Column::of_numbers("person", (0..200).map(|row| f64::from(row / size)).collect());

@@ -1,10 +1,11 @@
-//! The half widths against slow, obvious versions, and the ends of intervals.
+//! Compares half widths with a slow, simple version, and checks the ends of intervals.
 
 use proptest::prelude::*;
 use regression_studio::intervals::{Intervals, PERCENTS, min_rows, rank};
 use regression_studio::prepared::{Input, Scale};
 
-/// The smallest score q so that at least (n + 1)·p of the n scores and one more, the new row's, are ≤ q.
+/// The smallest score q for which at least (n + 1)·p scores are ≤ q, among the n scores and the new
+/// row's.
 fn slow_half_width(scores: &[f64], percent: u8) -> Option<f64> {
     let needed = |count: usize| 100 * count >= usize::from(percent) * (scores.len() + 1);
     let at_most = |q: f64| scores.iter().filter(|score| **score <= q).count();
@@ -26,7 +27,7 @@ proptest! {
             prop_assert_eq!(intervals.half_width(percent), slow_half_width(&plain, percent));
             prop_assert_eq!(normalised.half_width(percent), slow_half_width(&divided, percent));
             prop_assert_eq!(intervals.half_width(percent).is_some(), residuals.len() >= min_rows(percent));
-            // Of the calibration rows themselves, at least that share is covered.
+            // At least that share of the calibration rows themselves is covered.
             for (of, spreads) in [(&intervals, None), (&normalised, Some(&spreads[..]))] {
                 if let Some(coverage) = of.coverage(percent, &residuals, spreads, None) {
                     prop_assert!(coverage >= f64::from(percent) / 100.0);
@@ -36,7 +37,8 @@ proptest! {
         prop_assert!(intervals.validate().is_ok() && normalised.validate().is_ok());
     }
 
-    /// Rows that repeat others show nothing of new ones; groups of several scores count once each.
+    /// Repeated rows carry no information about new ones. Groups with several scores count once
+    /// each.
     #[test]
     fn groups_count_once_each(
         residuals in prop::collection::vec((-30_i32..30).prop_map(|value| f64::from(value) / 4.0), 0..60),
@@ -48,7 +50,7 @@ proptest! {
             (Intervals::calibrate(&residuals, None, None), Intervals::calibrate(&repeated, None, Some(&groups)));
         prop_assert_eq!(&grouped.half_widths, &alone.half_widths);
         prop_assert_eq!((grouped.rows, grouped.groups), (repeated.len(), Some(residuals.len())));
-        // Other residuals, the first of each pair in a group of its own: the weights of a pair add up to 1.
+        // Other residuals, in groups of two: the weights of a pair add up to 1.
         let pairs: Vec<u32> = (0..residuals.len() as u32).map(|row| row / 2).collect();
         let of_pairs = Intervals::calibrate(&residuals, None, Some(&pairs));
         let count = residuals.len().div_ceil(2);
@@ -67,7 +69,7 @@ proptest! {
             let of_groups = grouped.coverage(percent, &repeated, None, Some(&groups));
             let of_rows = alone.coverage(percent, &residuals, None, None);
             prop_assert_eq!(of_groups.is_some(), of_rows.is_some());
-            // Shares of a third do not add up to 1 exactly.
+            // Shares such as 1/3 do not add up to exactly 1.
             let is_close = of_groups.zip(of_rows).is_none_or(|(of_groups, of_rows)| (of_groups - of_rows).abs() < 1e-12);
             prop_assert!(is_close);
         }
@@ -99,7 +101,7 @@ fn too_few_rows_give_no_interval_but_a_reason() {
         "no 90 % intervals: they need at least 9 validation rows, and there were 8 rows"
     );
     assert_eq!((intervals.interval(80, 1.0, None, 1.0), intervals.why_none(80)), (Some([0.5, 1.5]), None));
-    // A residual that is not a number is as large as can be.
+    // A residual that is NaN counts as infinitely large.
     let broken = Intervals::calibrate(&[vec![0.5; 8], vec![f64::NAN]].concat(), None, None);
     assert_eq!((broken.half_width(80), broken.half_width(90)), (Some(0.5), None));
 }
@@ -123,7 +125,7 @@ fn members_that_differ_have_wider_intervals() {
     assert_eq!((intervals.added_spread, intervals.half_width(90)), (4.0, Some(0.5)));
     let of = |deviation: f64| intervals.interval(90, 0.0, intervals.spread(deviation), 1.0).unwrap();
     assert_eq!([of(0.0), of(4.0)], [[-2.0, 2.0], [-4.0, 4.0]]);
-    // Without members, or if they agree everywhere, all have one width.
+    // Without members, or if they always agree, all intervals have the same width.
     let plain = Intervals::calibrate(&residuals, None, None);
     assert_eq!(Intervals::of_members(&residuals, None, None), plain);
     assert_eq!(Intervals::of_members(&residuals, Some(&[0.0; 9]), None), plain);
@@ -141,7 +143,7 @@ fn the_excess_is_the_distance_from_the_range_in_its_widths() {
     };
     let excess = |value: f64| number(false, [10.0, 30.0]).excess(value);
     assert_eq!([10.0, 21.0, 30.0, 40.0, 0.0, 90.0, f64::NAN].map(excess), [0.0, 0.0, 0.0, 0.5, 0.5, 3.0, 0.0]);
-    // ln(1 + x) is 0 to 2, and 3.
+    // ln(1 + x) goes from 0 to 2 in the range, and is 3 outside.
     let [low, high, value] = [0.0, 2.0, 3.0].map(f64::exp_m1);
     assert!((number(true, [low, high]).excess(value) - 0.5).abs() < 1e-12);
 }

@@ -1,4 +1,5 @@
-//! How sure a prediction is, and why it is so: intervals, contributions and partial dependence.
+//! How certain a prediction is, and why it is what it is: intervals, contributions and partial
+//! dependence.
 
 mod contributions;
 mod coverage;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::{csv_of, small_settings, small_table, trained};
 
-/// The file of a model, and the model.
+/// The file of a model, and the model itself.
 fn saved() -> (Vec<u8>, Model) {
     let model = trained(small_table(300, 1), small_settings()).run.as_ref().unwrap().model.clone();
     let folder = tempfile::tempdir().unwrap();

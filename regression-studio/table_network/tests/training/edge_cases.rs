@@ -3,7 +3,7 @@ use table_network::{Error, InputKind, Options, Training};
 
 use crate::rows::{Table, options, start, table, train};
 
-/// Trains on a table with itself as validation part; the predictions for its rows.
+/// Trains on a table with itself as the validation part. Returns the predictions for its rows.
 fn trained(options: Options, table: &Table) -> Vec<f32> {
     let mut training = start(options, table);
     train(&mut training, table);
@@ -22,7 +22,7 @@ fn one_row_one_input_and_one_member_train() {
     assert!((predictions[0] - 1.0).abs() < 0.1, "{predictions:?}");
 }
 
-/// A chunk has two samples of 60 members; batches of two and three rows have one chunk and two.
+/// A chunk has two samples of 60 members. Batches of two and three rows have one chunk and two.
 #[test]
 fn batches_of_fewer_chunks_than_others_train() {
     let rows = table(5, 3);

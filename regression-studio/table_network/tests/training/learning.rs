@@ -20,7 +20,7 @@ fn keeps_the_best_weights() {
     let (rows, validation) = (table(40, 1), table(40, 2));
     let mut training = start(Options { epochs: 500, ..options() }, &rows);
     let (mut epochs, mut best) = (vec![], 0);
-    // Until three epochs without a smaller error.
+    // Train until there were three epochs without a smaller error.
     while epochs.len() <= best + 3 {
         train_epoch(&mut training, &validation, &mut epochs);
         best = (0..epochs.len()).min_by(|&a, &b| epochs[a].rmse.total_cmp(&epochs[b].rmse)).unwrap();

@@ -14,8 +14,8 @@ pub(crate) struct Table {
     pub(crate) targets: Array2<f32>,
 }
 
-/// A table of two numbers x and y in [−1, 1) and one of three categories:
-/// target = sin(4x) + |y| + (1 in the first category).
+/// A table with two numbers x and y in [−1, 1) and one of three categories: target = sin(4x) + |y|
+/// + (1 in the first category).
 pub(crate) fn table(rows: usize, seed: u64) -> Table {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(seed));
     let mut inputs = Array2::zeros((rows, 5));
@@ -31,7 +31,7 @@ pub(crate) fn table(rows: usize, seed: u64) -> Table {
     Table { kinds: vec![Number, Indicator, Indicator, Indicator, Number], inputs, targets }
 }
 
-/// Options of a network that trains fast.
+/// Options for a network that trains fast.
 pub(crate) fn options() -> Options {
     Options {
         members: 4,
@@ -49,7 +49,7 @@ pub(crate) fn start(options: Options, table: &Table) -> Training {
     Training::new(options, &table.kinds, table.inputs.view(), table.targets.view()).unwrap()
 }
 
-/// An epoch of a run.
+/// Results of an epoch.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Epoch {
     /// The sum of the training rows' losses.
@@ -59,7 +59,7 @@ pub(crate) struct Epoch {
     pub(crate) rmse: f32,
 }
 
-/// Trains the rest of an epoch, and keeps the network if it is the best of all `epochs`.
+/// Trains the rest of an epoch. Keeps the network if it is the best of all `epochs`.
 pub(crate) fn train_epoch(training: &mut Training, validation: &Table, epochs: &mut Vec<Epoch>) {
     training.train(usize::MAX, &mut |_| ControlFlow::Continue(()));
     let loss = training.loss();

@@ -4,7 +4,7 @@ fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// Of weights, moments and predictions, for sizes that threads cannot share evenly.
+/// Compares weights, moments and predictions, for sizes that threads cannot share evenly.
 #[test]
 fn are_the_same_on_one_two_and_three_threads() {
     let (rows, validation) = (table(211, 1), table(53, 2));

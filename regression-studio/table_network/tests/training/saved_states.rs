@@ -8,7 +8,7 @@ fn resume(table: &Table, state: &State) -> Result<Training, Error> {
     Training::resume(options(), &table.kinds, table.inputs.view(), table.targets.view(), state)
 }
 
-/// At every step, also between an epoch's last step and its end.
+/// At every step, including between an epoch's last step and its end.
 #[test]
 fn go_on_to_the_same_bits() {
     let (rows, validation) = (table(130, 1), table(40, 2));
