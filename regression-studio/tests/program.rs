@@ -21,14 +21,14 @@ fn program(directory: &Path) -> Command {
     command
 }
 
-/// stdout, stderr and exit code.
+/// Returns stdout, stderr and the exit code.
 fn output(command: &mut Command) -> (String, String, i32) {
     let output = command.timeout(std::time::Duration::from_secs(300)).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (text(output.stdout), text(output.stderr), output.status.code().unwrap_or(-1))
 }
 
-/// Expects one error line on stderr and exit code 2; returns the line.
+/// Expects one error line on stderr and exit code 2. Returns the line.
 fn rejected(command: &mut Command) -> String {
     let (stdout, stderr, code) = output(command);
     assert_eq!(code, 2, "{stdout}{stderr}");
@@ -94,7 +94,7 @@ fn a_sheet_of_a_workbook_is_trained_on_and_predicted() {
     assert_eq!(code, 0, "{stderr}");
     assert!(stdout.contains("book.xlsx: 60 rows, 3 columns") && !stdout.contains("the sheet"), "{stdout}");
     assert!(fs::read_to_string(folder.path().join("run/settings.toml")).unwrap().contains("sheet = \"New\""));
-    // The sheet of the training, or another one.
+    // The training sheet, or another one.
     let predict = ["predict", "run", "book.xlsx"];
     let (stdout, stderr, code) = output(program(folder.path()).args(predict));
     assert_eq!((code, stdout.lines().count()), (0, 61), "{stderr}");
@@ -121,7 +121,7 @@ fn a_run_is_saved_and_predicts() {
     assert_eq!(names_in(folder.path()), ["config-run", "config.toml", "data.csv"]);
     assert_eq!(names_in(&folder.path().join("config-run")), RUN_FILES);
 
-    // The model given as folder and as file; predictions printed and written.
+    // The model is given as a folder and as a file; predictions are printed and written.
     let (printed, _, code) = output(program(folder.path()).args(["predict", "config-run", "data.csv"]));
     assert_eq!(
         (code, printed.lines().count(), printed.lines().next()),
@@ -142,7 +142,7 @@ fn a_run_is_saved_and_predicts() {
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
     assert_eq!(fs::read_to_string(folder.path().join("out.csv")).unwrap(), printed);
 
-    // An existing run is not overwritten; its saved settings reproduce it.
+    // An existing run is not overwritten. Its saved settings reproduce it.
     let message = rejected(program(folder.path()).args(["train", "config.toml"]));
     assert!(message.contains("config-run: the folder contains a run: resume it with --resume"), "{message}");
     let arguments = ["train", "config-run/settings.toml", "--out", "again"];
@@ -222,7 +222,7 @@ fn many_features_are_listed_briefly_and_all_time_is_reported() {
         stdout.lines().any(|line| line.starts_with("  and 20 more: see config-run") && line.ends_with("model-card.md"))
     );
     assert!(stdout.lines().all(|line| line.len() < 300), "{stdout}");
-    // The parts make up the whole.
+    // The stages add up to the total.
     let line = stdout.lines().last().unwrap();
     let seconds: Vec<f64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
     let (all, parts) = seconds.split_first().unwrap();
@@ -234,7 +234,7 @@ fn many_features_are_listed_briefly_and_all_time_is_reported() {
     }
 }
 
-/// Where hard links are known to be the same file.
+/// Only on Unix, where hard links are recognized as the same file.
 #[cfg(unix)]
 #[test]
 fn nothing_that_is_read_is_overwritten() {
@@ -250,7 +250,7 @@ fn nothing_that_is_read_is_overwritten() {
     }
     assert_eq!(fs::read_to_string(path("data.csv")).unwrap(), good_data());
 
-    // The settings and the table of a run have the names of files in its folder.
+    // The settings and the table of a run have names of files in its folder.
     fs::rename(path("data.csv"), path("predicted.csv")).unwrap();
     fs::write(path("other.toml"), CONFIG.replace("data.csv", "predicted.csv")).unwrap();
     let message = rejected(program(folder.path()).args(["train", "other.toml", "--out", "."]));
@@ -264,7 +264,7 @@ fn nothing_that_is_read_is_overwritten() {
     assert_eq!(fs::read_to_string(path("settings.toml")).unwrap(), settings);
     assert_eq!(fs::read_to_string(path("table.csv")).unwrap(), good_data());
 
-    // Its own settings resume a run.
+    // A run can be resumed with its own settings.
     let arguments = ["train", "settings.toml", "--out", "run"];
     assert_eq!(output(program(folder.path()).args(arguments)).2, 0);
     let arguments = ["train", "run/settings.toml", "--out", "run", "--resume", "--epochs", "4"];
@@ -292,7 +292,7 @@ fn a_prediction_is_explained_by_contributions_that_add_up() {
         (&lines[0][..], lines[1][0], lines[4][0]),
         (&["column", "value", "contribution", "±", "error"][..], "mean", "prediction")
     );
-    // The features of the third row, "2, 2, 6".
+    // The features in the third row, "2, 2, 6".
     assert!(lines[2][1] == "2" && lines[3][1] == "2" && lines[2][3] == "±", "{stdout}");
     let number = |text: &str| text.parse::<f64>().unwrap();
     let sum = number(lines[1][1]) + number(lines[2][2]) + number(lines[3][2]);
@@ -324,7 +324,7 @@ fn a_prediction_is_explained_by_contributions_that_add_up() {
     assert!(rejected(&["--explain", "2"]).contains("row 2 has no prediction"));
 }
 
-/// The value in place of a missing cell is not shown as the cell's.
+/// A fill value is not shown as if it were the cell's value.
 #[test]
 fn a_value_in_place_of_a_missing_one_is_shown_as_one() {
     for by in ["mean", "median"] {
@@ -407,7 +407,7 @@ fn seeds_tell_how_much_is_luck_without_saving_a_run() {
     }
 }
 
-/// The files of a search, beside those of its best run.
+/// The files of a search, in addition to its best run's files.
 const SEARCH_FILES: [&str; 4] = ["best.toml", "search.csv", "search.jsonl", "search.svg"];
 
 /// The runs of a search as CSV, without their times.
@@ -435,7 +435,7 @@ fn a_search_saves_all_runs_and_the_best_one_as_a_run() {
     ] {
         assert!(stdout.contains(part), "{part}: {stdout}");
     }
-    // The test part is measured once, with the best run.
+    // The test part is measured only once, with the best run.
     assert_eq!(stdout.lines().filter(|line| line.starts_with("test ")).count(), 3, "network, linear, mean: {stdout}");
     let found = folder.path().join("found");
     let mut files = [&RUN_FILES[..], &SEARCH_FILES].concat();
@@ -450,7 +450,7 @@ fn a_search_saves_all_runs_and_the_best_one_as_a_run() {
     assert_eq!(first.split_whitespace().nth(1), Some(best[0].as_str()), "{first}");
     assert!(fs::read_to_string(found.join("search.svg")).unwrap().contains("Validation error by learning rate"));
 
-    // The best settings alone give the same bits.
+    // A single run with the best settings gives the same bits.
     assert_eq!(train("found/best.toml --out alone").2, 0);
     let read = |name: &str| regression_studio::run_folder::open(&folder.path().join(name)).unwrap();
     let [of_search, alone] = [read("found"), read("alone")];
@@ -460,7 +460,7 @@ fn a_search_saves_all_runs_and_the_best_one_as_a_run() {
     let (printed, ..) = output(program(folder.path()).args(["predict", "found", "data.csv"]));
     assert_eq!(printed.lines().count(), 201);
 
-    // It is neither overwritten nor resumed by other settings; more runs go on from it.
+    // A search is neither overwritten nor resumed with other settings. More runs continue it.
     for more in ["--search 12", "--epochs 3"] {
         let message =
             rejected(program(folder.path()).args(["train", "config.toml", "--out", "found"]).args(more.split(' ')));
@@ -527,7 +527,7 @@ fn runs_that_diverge_do_not_end_a_search() {
     assert!(code == 1 && stderr.contains("all 6 runs diverged: choose smaller learning rates"), "{stderr}");
 }
 
-/// Killed, and stopped by Ctrl-C.
+/// Once killed, and once stopped by Ctrl-C.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_search_resumes_to_the_same_runs() {
@@ -544,7 +544,7 @@ fn an_interrupted_search_resumes_to_the_same_runs() {
         wait_for_line(&mut child, |line| line.starts_with("Run "));
         assert!(std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
         let code = child.wait().unwrap().code();
-        // It may have ended before the signal.
+        // The search may have ended before the signal.
         assert!(code == Some(0) || code == if signal == "-INT" { Some(130) } else { None }, "{code:?}");
         let (stdout, _, code) = output(program(folder.path()).args(arguments.split(' ')).args([&name, "--resume"]));
         assert!(code == 0 && stdout.contains(" of 30 runs done before"), "{stdout}");
@@ -617,7 +617,7 @@ fn all_invalid_settings_are_reported_at_once() {
     assert_eq!(names_in(folder.path()), ["config.toml", "data.csv"]);
 }
 
-/// The program in a process with a resource limit.
+/// Runs the program in a process with a resource limit.
 #[cfg(target_os = "linux")]
 fn within(limit: &str, directory: &Path, arguments: &[&str]) -> Command {
     let mut shell = Command::new("sh");
@@ -626,7 +626,8 @@ fn within(limit: &str, directory: &Path, arguments: &[&str]) -> Command {
     shell
 }
 
-/// Deep nesting must not overflow the stack: the parser's bounds on brackets and on a key's parts multiply.
+/// Deep nesting must not overflow the stack: the parser's limits on brackets and on a key's parts
+/// multiply.
 #[cfg(target_os = "linux")]
 #[test]
 fn deeply_nested_or_long_settings_are_rejected_in_one_line() {
@@ -634,7 +635,7 @@ fn deeply_nested_or_long_settings_are_rejected_in_one_line() {
     let key = vec!["a"; 79].join(".");
     let deep = format!("x = {}1{}", format!("{{{key} = ").repeat(78), "}".repeat(78));
     fs::write(folder.path().join("config.toml"), format!("{CONFIG}\n{deep}\n")).unwrap();
-    // The stack size of threads, in one of which the window reads settings.
+    // The default stack size of threads. The window reads settings on a thread.
     let message = rejected(&mut within("ulimit -s 2048", folder.path(), &["train", "config.toml"]));
     assert!(message.contains("config.toml: line ") && message.contains("nested more than 32 levels"), "{message}");
     fs::write(folder.path().join("config.toml"), "# long\n".repeat(1 << 20)).unwrap();
@@ -642,7 +643,8 @@ fn deeply_nested_or_long_settings_are_rejected_in_one_line() {
     assert!(message.contains("config.toml: longer than 4 MiB"), "{message}");
 }
 
-/// A gzip file of a few kilobytes whose rows exceed the process's memory limit must not abort the process.
+/// A gzip file of a few kilobytes expands to more rows than the process's memory can hold. This
+/// must not abort the process.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_table_over_the_memory_limit_is_rejected_in_one_line() {
@@ -652,7 +654,7 @@ fn a_table_over_the_memory_limit_is_rejected_in_one_line() {
     let rows = b"1,2,3\n".repeat(1 << 18);
     (0..100).for_each(|_| gzip.write_all(&rows).unwrap());
     let folder = folder(gzip.finish().unwrap());
-    // 26 million rows of 24 bytes, in 500 MB.
+    // 26 million rows of 24 bytes, with 500 MB of memory.
     let limited = || rejected(&mut within("ulimit -v 500000", folder.path(), &["train", "config.toml"]));
     let message = limited();
     assert!(message.contains("data.csv: the first ") && message.contains(" rows need more than the "), "{message}");
@@ -666,7 +668,7 @@ fn a_table_over_the_memory_limit_is_rejected_in_one_line() {
 #[cfg(target_os = "linux")]
 const MARKET: &str = "source.synthetic.rows = 90000000";
 
-/// Column names come from a file; unescaped in an error, they could control the terminal.
+/// Column names come from a file. Unescaped in an error, they could control the terminal.
 #[test]
 fn control_characters_of_column_names_are_escaped() {
     let folder = folder("a\u{9b}31m,\u{202e}b,d\n1,2,3\n4,5,7\n6,1,4\n2,2,2\n");
@@ -677,7 +679,7 @@ fn control_characters_of_column_names_are_escaped() {
     );
 }
 
-/// A file that cannot be opened is reported with its cause, once.
+/// If a file cannot be opened, its cause is reported once.
 #[cfg(unix)]
 #[test]
 fn a_socket_is_not_a_file() {
@@ -717,7 +719,7 @@ fn the_demo_needs_no_settings_file_and_is_not_trivial() {
     assert!(output(program(folder.path()).arg("train")).1.contains("CONFIG.toml"));
 }
 
-/// Starts a training run that does not end, its output in pipes.
+/// Starts an endless training run, with its output in pipes.
 fn endless(folder: &Path, more: &[&str]) -> Child {
     fs::write(folder.join("config.toml"), CONFIG.replace("epochs = 3", "epochs = 1000000\npatience = 0")).unwrap();
     std::process::Command::new(assert_cmd::cargo::cargo_bin("regression-studio"))
@@ -730,31 +732,32 @@ fn endless(folder: &Path, more: &[&str]) -> Child {
         .unwrap()
 }
 
-/// Reads what a program prints up to a line that is wanted, and closes the pipe.
+/// Reads a program's output up to a wanted line, and closes the pipe.
 #[track_caller]
 fn wait_for_line(child: &mut Child, is_wanted: impl Fn(&str) -> bool) {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| is_wanted(&line)), "it ends without the line");
 }
 
-/// A run killed at the start of training has a checkpoint, and the next start removes its temporary files.
+/// A run killed at the start of training has a checkpoint. The next start removes its temporary
+/// files.
 #[test]
 fn a_killed_run_resumes_and_leaves_no_temporary_file() {
     let folder = folder(good_data());
     let run_folder = folder.path().join("config-run");
     let checkpoint = run_folder.join("checkpoint.safetensors");
-    // Resuming needs a run.
+    // A run must exist before it can be resumed.
     assert_eq!(output(program(folder.path()).args(["train", "config.toml"])).2, 0);
     for round in 0..10 {
         let written = fs::metadata(&checkpoint).unwrap().modified().unwrap();
         let mut child = endless(folder.path(), &["--resume"]);
         wait_for_line(&mut child, |line| line.ends_with(" inputs"));
         wait_until("a checkpoint", || fs::metadata(&checkpoint).unwrap().modified().unwrap() > written);
-        // Another moment in each round, at any of which the run can be resumed.
+        // Kill the run at a different moment in each round. It can be resumed after any of them.
         std::thread::sleep(Duration::from_millis(round));
         child.kill().unwrap();
         child.wait().unwrap();
-        // A temporary file as left by a kill during a write.
+        // A temporary file, as left behind by a kill during a write.
         fs::write(run_folder.join(".model.safetensors.4000000.3.tmp"), "half").unwrap();
         let epochs = regression_studio::run_folder::open(&run_folder).unwrap().history.len();
         let config = CONFIG.replace("epochs = 3", &format!("epochs = {}\npatience = 0", epochs + 1));
@@ -819,7 +822,7 @@ fn the_other_kind_is_compared_on_request() {
     assert_eq!(json["parts"][2]["name"], "test");
 }
 
-/// Forty pairs of processes that start simultaneously.
+/// Forty pairs of processes start simultaneously.
 #[test]
 fn of_two_simultaneous_runs_in_one_folder_one_succeeds() {
     let folder = folder(good_data());
@@ -838,7 +841,7 @@ fn of_two_simultaneous_runs_in_one_folder_one_succeeds() {
         for (output, other) in outputs.iter().zip([ids[1], ids[0]]) {
             let stderr = String::from_utf8_lossy(&output.stderr);
             let held = stderr.starts_with(&format!("error: {out}: process {other} writes there: "));
-            // If the first process has ended before the second takes the lock.
+            // The first process may have ended before the second takes the lock.
             let ended = stderr.starts_with(&format!("error: {out}: the folder contains a run"));
             let expected = if output.status.success() { stderr.is_empty() } else { held || ended };
             assert!(expected, "round {round}: {stderr}");
@@ -853,7 +856,7 @@ fn of_two_simultaneous_runs_in_one_folder_one_succeeds() {
     println!("{rejections} of 40 pairs overlapped");
 }
 
-/// After one Ctrl-C the run is saved and can be resumed.
+/// After a single Ctrl-C, the run is saved and can be resumed.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_is_saved_and_resumes() {

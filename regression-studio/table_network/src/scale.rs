@@ -3,8 +3,8 @@
 /// Maps a number x to c((x − center) · factor). The clip c(z) = z / √(1 + (z/3)²) is close to z for
 /// small z and always between −3 and 3.
 ///
-/// Source: D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by Default: Strong Pre-Tuned MLPs and Boosted Trees on
-/// Tabular Data", 2024.
+/// Source: D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by Default: Strong Pre-Tuned MLPs
+/// and Boosted Trees on Tabular Data", 2024.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RobustScale {
     /// The median.

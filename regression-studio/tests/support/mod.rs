@@ -1,4 +1,4 @@
-//! Helpers of several test files.
+//! Helpers for several test files.
 
 #![allow(dead_code, reason = "each test file uses some of them")]
 
@@ -21,7 +21,8 @@ pub(crate) fn csv_of(predictions: &Predictions, table: &Table) -> String {
     String::from_utf8(text).unwrap()
 }
 
-/// A table of `rows` rows: x and y in [−1, 1), direction "up" or "down", and target = sin(3x) + y² + (1 if "up").
+/// A table with `rows` rows: x and y in [−1, 1), direction "up" or "down", and target = sin(3x) +
+/// y² + (1 if "up").
 pub(crate) fn small_table(rows: usize, seed: u64) -> Table {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut numbers = || -> Vec<f64> { (0..rows).map(|_| rng.random_range(-1.0..1.0)).collect() };
@@ -68,7 +69,7 @@ pub(crate) fn trained(table: Table, settings: Settings) -> Arc<Snapshot> {
     Session::start(Arc::new(table), settings).wait()
 }
 
-/// The real stock file; without it the calling test is skipped.
+/// The real stock file. Without it, the calling test is skipped.
 #[track_caller]
 pub(crate) fn stocks() -> Option<PathBuf> {
     test_support::path_in("STOCKS_CSV", test_support::Need::Stocks)

@@ -6,7 +6,8 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use regression_studio::prepared::Baselines;
 
-/// Squared error of a linear model, and its gradient over the coefficients and the intercept.
+/// Squared error of a linear model, and its gradient with respect to the coefficients and the
+/// intercept.
 fn error_and_gradient(samples: &Samples, linear: &[f64]) -> (f64, Vec<f64>) {
     let (constant, coefficients) = linear.split_last().unwrap();
     let (mut error, mut gradient) = (0.0, vec![0.0; linear.len()]);

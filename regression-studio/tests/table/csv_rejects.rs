@@ -1,4 +1,4 @@
-//! Invalid CSV files: errors of one line with the file, the line number and a remedy.
+//! Invalid CSV files: one-line errors with the file, the line number and a remedy.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ fn rows_of_wrong_length_and_headers_of_wrong_width() {
         ", line 4: 3 cells, but the header names 2 columns: correct the line, or put texts that contain the separator in double quotes"
     );
     assert_eq!(rejection(b"a,b\n1\n"), ", line 2: 1 cell, but the header names 2 columns: correct the line");
-    // The first of several errors, in a file of many chunks.
+    // The first of several errors is reported, in a file with many chunks.
     let many = [b"a,b\n".as_slice(), &b"1,2\n".repeat(500_000), b"3\n", &b"1,2\n".repeat(500_000), b"3\n"].concat();
     assert!(rejection(&many).starts_with(", line 500002: 1 cell"));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What is found in a table before training.
+//! Findings in a table before training.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -9,7 +9,7 @@ use regression_studio::{Settings, prepare};
 
 const ROWS: usize = 300;
 
-/// Two features and noise, all independent: the columns of a table are functions of them.
+/// Two features and noise, all independent. The columns of a table are functions of them.
 struct Row {
     a: f64,
     b: f64,
@@ -34,7 +34,7 @@ fn rounded(value: f64, decimals: i32) -> f64 {
 
 type OfRow = fn(&Row) -> f64;
 
-/// A table whose columns are these functions, and settings whose target is the last one.
+/// A table with these functions as columns, and settings with the last column as the target.
 fn table(columns: &[(&str, OfRow)]) -> (Table, Settings) {
     let rows = rows();
     let column = |(name, of): &(&str, OfRow)| Column::of_numbers(*name, rows.iter().map(of).collect());
@@ -54,7 +54,7 @@ fn texts((table, settings): &(Table, Settings)) -> Vec<String> {
     findings::find(table, settings).into_iter().map(|finding| finding.text).collect()
 }
 
-/// Ten targets that features determine, with the features that are named, and how.
+/// Ten targets that features determine, with the reported features and the kind of relation.
 #[test]
 fn features_that_determine_the_target_are_found() {
     let cases: [(OfRow, &str, &str); 10] = [
@@ -118,7 +118,7 @@ fn a_text_or_a_code_with_one_target_each_is_found() {
     assert_eq!(of(differs), [""; 0]);
 }
 
-/// Rows that are copies of others show nothing of a function.
+/// Rows that are copies of others carry no evidence for a function.
 #[test]
 fn repeated_rows_are_no_leak() {
     let four_times = |of: OfRow| -> Vec<f64> { rows().iter().flat_map(|row| [of(row); 4]).collect() };
@@ -156,12 +156,12 @@ fn identifiers_and_copies_are_found_with_a_remedy() {
     found.iter().filter_map(|finding| finding.remedy.as_ref()).for_each(|remedy| remedy.apply(&mut changed));
     assert_eq!(changed.data.features, ["a", "idea", "person_id"]);
     assert_eq!(findings::find(&table, &changed), []);
-    // The only feature is not taken away.
+    // The only feature is not removed.
     changed.data.features = vec!["no".to_owned()];
     assert_eq!(findings::find(&table, &changed), []);
 }
 
-/// Cells that mean "missing", and such as do not.
+/// Cells that mean "missing", and cells that do not.
 #[test]
 fn sentinels_are_found_and_ordinary_extremes_are_not() {
     let with = |cell: f64, every: usize, of: OfRow| -> Vec<f64> {

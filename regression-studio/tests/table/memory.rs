@@ -1,4 +1,4 @@
-//! What a model remembers of the table that it was trained on.
+//! What a model stores about its training table.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn written(folder: &Path, bytes: impl AsRef<[u8]>) -> Source {
     Source::File(path)
 }
 
-/// A model of the columns x and b for y, after a trip through a file.
+/// A model that predicts y from the columns x and b, after a round trip through a file.
 fn trained(bytes: impl AsRef<[u8]>, change: impl FnOnce(&mut DataSettings)) -> Model {
     let folder = tempfile::tempdir().unwrap();
     let data = DataSettings {
@@ -49,12 +49,12 @@ fn rows(cell: impl Fn(usize) -> String) -> String {
     "x,b,y\n".to_owned() + &(0..80).map(row).collect::<String>()
 }
 
-/// The text of a number by a form such as "€#".
+/// The text of a number in a form such as "€#".
 fn spelled(form: &str, row: usize) -> String {
     form.replace('#', &(10 + row * 7 % 60).to_string())
 }
 
-/// The reason for which a table's units are not the model's; `None` if they are.
+/// Why a table's units differ from the model's; `None` if they do not.
 fn other_units(model: &Model, text: &str) -> Option<String> {
     let error = model.transform.check_units(&read(model, text)).err()?.to_string();
     Some(error.split_once(": ").unwrap().1.to_owned())
@@ -76,7 +76,7 @@ fn a_unit_other_than_that_of_the_training_is_an_error_that_names_both() {
             let text = format!("x,b\n{},1\n{},2\n", spelled(other, 1), spelled(other, 5));
             assert_eq!(other_units(&model, &text), reason("x", found, trained_with), "{form}, {other}");
         }
-        // Without a number there is no unit to compare.
+        // Without numbers there is no unit to compare.
         assert_eq!(other_units(&model, "x,b\n,1\n"), None, "{form}");
     }
     for (form, same) in [("€#", "# €"), ("#%", "# %"), ("# m2", "#m2"), ("#", "#.0")] {
@@ -85,7 +85,7 @@ fn a_unit_other_than_that_of_the_training_is_an_error_that_names_both() {
     }
 }
 
-/// True values of another currency would be compared with the predictions.
+/// Otherwise true values in another currency would be compared with the predictions.
 #[test]
 fn the_unit_of_the_target_is_compared_where_it_is_given() {
     let row = |row: usize| format!("{},{},${}\n", row % 9, row % 7, 5 + row % 6);

@@ -36,7 +36,7 @@ fn read(folder: &Path, text: &str, roles: &[(&str, Role)]) -> (Table, BTreeMap<S
     (data.table().unwrap(), columns)
 }
 
-/// The table in `text` and its preparation, with these roles.
+/// The table in `text`, prepared with these roles.
 fn prepared(text: &str, roles: &[(&str, Role)], change: impl FnOnce(&mut Settings)) -> Result<Prepared, PrepareError> {
     let folder = tempfile::tempdir().unwrap();
     let (table, columns) = read(folder.path(), text, roles);
@@ -145,7 +145,7 @@ fn rows_that_belong_together_are_in_one_part() {
             .unwrap();
     assert_eq!(grouped.notes, ["the rows of each person are in one part: 40 groups"]);
     assert!((0..40).all(|row| (1..5).all(|of| part_of(&grouped, row) == part_of(&grouped, row + 40 * of))));
-    // One group cannot be parted.
+    // A single group cannot be divided.
     let one = rows("person,a,y", 50, |row| format!("p,{row},{}", row * row));
     let error = prepared(&one, &[("person", Role::Group)], |settings| settings.data.features = vec!["a".to_owned()])
         .unwrap_err();
@@ -184,7 +184,7 @@ fn trained(text: &str, roles: &[(&str, Role)]) -> Model {
     snapshot.run.as_ref().unwrap_or_else(|| panic!("{:?}", snapshot.state)).model.clone()
 }
 
-/// The predictions for the table in `text`, read as a model reads other tables, or the error.
+/// The predictions for the table in `text`, read the way a model reads other tables, or the error.
 fn predicted(model: &Model, text: &str) -> Result<Predictions, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new.csv");
@@ -252,7 +252,7 @@ fn dates_and_numbers_are_not_taken_for_each_other() {
     let numbers = trained(&rows("a,y", 56, |row| format!("{},{row}", row * 3 % 56)), &[]);
     let error = predicted(&numbers, "a\n2024-05-01\n").unwrap_err();
     assert!(error.contains("column \"a\" has dates, but the model was trained with numbers in it"), "{error}");
-    // Where whole numbers are declared as dates, they are in other tables, too.
+    // If whole numbers are declared as dates, they are also dates in other tables.
     let text = rows("when,y", 56, |row| format!("2024{:02}{:02},{row}", 1 + row / 28, 1 + row % 28));
     let compact = trained(&text, &[("when", Role::Date)]);
     assert_eq!(
@@ -272,7 +272,7 @@ fn values_that_a_constant_feature_did_not_have_are_marked() {
     let notes = predictions.notes();
     assert!(notes[0].contains("first row 2 (line 3): x 6, training only 5"), "{notes:?}");
     assert!(notes[1].contains("1 row with a kind that did not occur in training, such as \"b\""), "{notes:?}");
-    // They are not needed.
+    // The model does not need them.
     assert_eq!(predicted(&model, "b\n3\n").unwrap().notes(), Vec::<String>::new());
 }
 
@@ -312,7 +312,7 @@ fn codes_are_categories_in_other_tables_as_in_training() {
     let code = |row: usize| ["01", "02", "3A", "NA"][row % 4];
     let model = trained(&rows("code,y", 80, |row| format!("{},{}", code(row), row % 4)), &[("code", Role::Category)]);
     assert_eq!(model.transform.inputs.len(), 4);
-    // All cells of this table are numbers, and NA is a category.
+    // All cells of this table look like numbers, and NA is a category.
     let predictions = predicted(&model, "code\n01\n02\nNA\n1\n").unwrap();
     assert_eq!(count(&predictions), 4);
     assert_eq!(predictions.unseen.len(), 1);
@@ -349,7 +349,7 @@ fn small_tables_have_more_and_smaller_steps_by_default() {
     assert_eq!(fitted(data, 4), (16, 1000, Some(200)));
     let given = format!("{data}[training]\nbatch_size = 64\nepochs = 7\npatience = 0\n");
     assert_eq!(fitted(&given, 240), (64, 7, None));
-    // What a file leaves to the rows is left when it is written again.
+    // Values that a file leaves open remain open when it is written again.
     for text in [data, &given] {
         let settings = Settings::from_toml(text).unwrap();
         assert_eq!(Settings::from_toml(&settings.to_toml()).unwrap(), settings);
@@ -359,14 +359,14 @@ fn small_tables_have_more_and_smaller_steps_by_default() {
     assert_eq!(declared.unwrap().data.role("a"), Some(Role::Category));
     let some = format!("{data}[training]\nepochs = 20\n");
     assert_eq!(fitted(&some, 240), (16, 20, Some(10)));
-    // A value on the command line is given as well, and the others are still left to the rows.
+    // A value on the command line counts as given. The others still depend on the rows.
     let settings = Settings::from_toml(data).unwrap().with_values(&["training.batch_size=8", "training.optimizer=sgd"]);
     let mut settings = settings.unwrap();
     settings.fill_in_by_rows(&Table::new("table", vec![Column::of_numbers("a", vec![0.0; 240])]));
     assert_eq!((settings.training.batch_size, settings.training.epochs), (8, 286));
 }
 
-/// The error of preparing the table in `text`.
+/// The error when preparing the table in `text`.
 fn refused(text: &str, change: impl FnOnce(&mut Settings)) -> String {
     prepared(text, &[], change).unwrap_err().to_string()
 }
@@ -400,7 +400,7 @@ fn a_name_that_differs_by_case_or_blanks_is_proposed() {
     assert!(error.contains("did you mean \"y\"?"), "{error}");
     let error = refused(&text, |settings| settings.data.features = vec!["cost".to_owned()]);
     assert!(error.contains("its columns are Price (EUR), area, y"), "{error}");
-    // A file without names says so.
+    // The error mentions that the file has no column names.
     let text = rows("1,2", 40, |row| format!("{row},{}", row * row));
     let error = refused(&text, |settings| settings.data.features = vec!["area".to_owned()]);
     assert!(error.contains("has no column \"area\"") && error.contains("line 1 holds numbers"), "{error}");

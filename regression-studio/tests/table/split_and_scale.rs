@@ -1,4 +1,4 @@
-//! The split of rows by ratio, and standardization by the training part alone.
+//! The split of rows by ratio, and standardization by the training part only.
 
 use crate::support::{small_settings, small_table};
 use ndarray::Axis;
@@ -26,7 +26,7 @@ proptest! {
         }
         all.sort_unstable();
         prop_assert_eq!(all, rows);
-        // Sizes follow the ratio, up to rounding and the minimum sizes.
+        // Sizes match the ratio, up to rounding and the minimum sizes.
         let exact = [train, validation, test].map(|part| count as f64 * part / (train + validation + test));
         for (part, exact) in parts.iter().zip(exact) {
             prop_assert!((part.len() as f64 - exact).abs() <= 3.0, "{} not {exact}", part.len());
@@ -54,7 +54,7 @@ fn all_parts_are_standardised_by_the_training_part() {
     assert!(means.iter().all(|mean| mean.abs() < 1e-6), "{means}");
     assert!(variances.iter().all(|variance| (variance - 1.0).abs() < 1e-5), "{variances}");
 
-    // Recomputed from the table.
+    // Recompute the values from the table.
     let x = table.column("x").unwrap().numbers().unwrap();
     let train: Vec<f64> = prepared.train.rows.iter().map(|&row| x[row as usize]).collect();
     let mean = train.iter().sum::<f64>() / 700.0;
@@ -82,7 +82,7 @@ fn validation_and_test_do_not_leak_into_training() {
     let (a, b) = (prepare(&table, &settings).unwrap(), prepare(&Table::new("mixed", columns), &settings).unwrap());
     assert_eq!(a.train.samples.inputs(), b.train.samples.inputs());
     assert_eq!(a.train.samples.targets(), b.train.samples.targets());
-    // The ranges, by which predictions are marked and intervals end, are those of all rows.
+    // The ranges cover all rows. Predictions are marked and intervals are clamped by them.
     let without_ranges = |prepared: &Prepared| {
         let mut transform = Transform { target_range: None, ..prepared.transform.clone() };
         for input in &mut transform.inputs {
@@ -108,7 +108,7 @@ fn constant_columns_are_removed_with_a_note() {
             Column::of_numbers("target", (0..50).map(|i| f64::from(i * i)).collect()),
         ]
     };
-    // The rounded mean of fifty times 0.1 is not 0.1.
+    // The rounded mean of fifty times 0.1 differs from 0.1.
     for constant in [0.1, 0.0, 1e300, -5.0] {
         let mut settings = small_settings();
         settings.data.features = ["x", "constant", "same"].map(str::to_owned).to_vec();
@@ -218,13 +218,13 @@ fn missing_features_are_filled_in_from_the_training_part() {
                 }
             }
         }
-        // The same rows are complete in a prediction, which needs no target.
+        // The same rows are complete for a prediction, which needs no target.
         let is_complete = prepared.transform.complete_rows(&table).unwrap();
         let inputs = prepared.transform.encode(&table, &(0..table.rows() as u32).collect::<Vec<_>>());
         assert!(is_complete.iter().all(|is_complete| *is_complete) && inputs.iter().all(|input| input.is_finite()));
     }
 
-    // Only the last row, of the test part, has a value.
+    // Only the last row has a value, and it is in the test part.
     let only_last = Column::of_numbers("x", [vec![f64::NAN; 59], vec![1.0]].concat());
     let table = Table::new("t.csv", [vec![only_last], table.columns()[1..].to_vec()].concat());
     let mut settings = small_settings();

@@ -1,4 +1,5 @@
-//! Generated tables: consistent prices, wide distributions, rents by their formula, and determinism in the seed.
+//! Generated tables: consistent prices, wide distributions, rents that match their formula, and
+//! determinism in the seed.
 
 use std::collections::HashMap;
 
@@ -62,7 +63,7 @@ fn the_table_is_deterministic_in_the_seed() {
     assert_eq!(cells(&first), cells(&in_one_thread.install(|| synthetic::stock_market(3_000, 7))));
 }
 
-/// FNV-1a over the numbers' bytes; NaN, which has many bit patterns, counts as zero.
+/// FNV-1a over the numbers' bytes. NaN has many bit patterns and counts as zero.
 fn hash(table: &Table) -> String {
     let bits =
         |column: &Column| column.numbers().map(|numbers| numbers.iter().map(|number| number.to_bits()).collect());
@@ -79,8 +80,8 @@ fn the_tables_are_the_same_on_every_machine() {
     assert_eq!(hash(&synthetic::rents(2_000, 0)), "7242a7ebf80902ce");
 }
 
-/// The formula of docs/regression-studio-reference.md: its noise, the ratio of the rent to what it says without noise, has
-/// no trend left.
+/// The formula in docs/regression-studio-reference.md. The ratio of the rent to the noiseless
+/// formula is the noise, which has no trend left.
 #[test]
 fn rents_follow_their_formula() {
     let table = synthetic::rents(20_000, 5);

@@ -1,4 +1,5 @@
-//! The baseline of boosted trees: what it learns, what it does not depend on, and where it is refused.
+//! Boosted trees as a baseline: what they learn, what they do not depend on, and when they are
+//! rejected.
 
 use ndarray::{Array1, Axis};
 use regression_studio::prepared::{Prepared, prepare};
@@ -8,7 +9,8 @@ use regression_studio::{Settings, trees};
 
 use crate::support::{small_settings, small_table, trained};
 
-/// A step over x, and a product of x and the direction, which trees learn and a linear function does not.
+/// A step over x, and a product of x and the direction. Trees learn them, but a linear function
+/// does not.
 fn steps(rows: usize, seed: u64) -> Table {
     let table = small_table(rows, seed);
     let (x, direction) = (table.column("x").unwrap(), table.column("direction").unwrap());
@@ -32,13 +34,13 @@ fn r2(prepared: &Prepared) -> f64 {
 fn trees_learn_steps_and_products_and_not_the_test_part() {
     let prepared = prepare(&steps(2000, 1), &small_settings()).unwrap();
     assert!(r2(&prepared) > 0.99, "{}", r2(&prepared));
-    // Targets of the test part have no say.
+    // Targets in the test part are not used.
     let mut changed = prepared.clone();
     let inputs = changed.test.samples.inputs().clone();
     let zeros = Array1::<f32>::zeros(inputs.nrows()).insert_axis(Axis(1));
     changed.test.samples = neural_net::Samples::new(inputs, zeros).unwrap();
     assert_eq!(trees::outputs(&changed), trees::outputs(&prepared));
-    // Noise is not learnt: no better than the mean.
+    // Noise is not learned: the trees are no better than the mean.
     let table = small_table(2000, 2);
     let shuffled = Column::of_numbers("target", (0..2000).map(|row| f64::from(row * 7919 % 2003)).collect());
     let columns = table.columns().iter().filter(|column| column.name() != "target").cloned();

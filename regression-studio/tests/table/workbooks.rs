@@ -1,4 +1,5 @@
-//! Workbooks: the same table as in a CSV file, the choice of a sheet, merged cells, and one line for each that cannot be read.
+//! Workbooks: the same table as in a CSV file, the choice of a sheet, merged cells, and one-line
+//! errors for unreadable workbooks.
 
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use tempfile::TempDir;
 
 use crate::support::{csv_of, trained};
 
-/// The files in tests/table/workbooks: flats.ods by odfpy, flats.xlsx by openpyxl and protected.xlsx by
-/// msoffcrypto. Their table is the one in flats.csv.
+/// The files in tests/table/workbooks: flats.ods was written by odfpy, flats.xlsx by openpyxl and
+/// protected.xlsx by msoffcrypto. They contain the table in flats.csv.
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/table/workbooks").join(name)
 }
@@ -30,7 +31,7 @@ fn contents(table: &Table) -> Vec<String> {
     let column = |column: &regression_studio::table::Column| {
         let cells = (0..table.rows()).map(|row| {
             let (number, text) = (column.number(row), column.text(row));
-            // How many zeros a number has at its end is not its value.
+            // Trailing zeros are not part of a number's value.
             let text = if number.is_some() && !column.is_date() { "".into() } else { text };
             format!("{}: {number:?} {text}", table.place(row))
         });
@@ -39,7 +40,7 @@ fn contents(table: &Table) -> Vec<String> {
     table.columns().iter().map(column).collect()
 }
 
-/// A workbook in a folder of its own; `write` fills its sheets.
+/// A workbook in its own folder; `write` fills its sheets.
 fn workbook(names: &[&str], write: impl Fn(usize, &mut Worksheet)) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("book.xlsx");
@@ -53,7 +54,7 @@ fn workbook(names: &[&str], write: impl Fn(usize, &mut Worksheet)) -> (TempDir, 
     (folder, path)
 }
 
-/// A sheet of these cells: numbers where they are some, empty where they are empty.
+/// Fills a sheet with these cells: a number if the text is one, nothing if it is empty.
 fn fill(sheet: &mut Worksheet, rows: &[&[&str]]) {
     for (row, cells) in (0..).zip(rows) {
         for (column, cell) in (0..).zip(*cells) {
@@ -76,7 +77,7 @@ fn notes(table: &Table) -> Vec<&str> {
     table.notes().iter().map(|note| &*note.text).collect()
 }
 
-/// Another workbook with changed parts.
+/// A copy of a workbook with changed parts.
 fn with_parts(bytes: &[u8], change: impl Fn(&str, Vec<u8>) -> Vec<u8>) -> Vec<u8> {
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut changed = zip::ZipWriter::new(Cursor::new(Vec::new()));
@@ -103,7 +104,7 @@ fn workbooks_of_other_programs_have_the_table_of_the_csv_file() {
     assert_eq!((expected.sheet(), expected.sheets()), (None, &[][..]));
 }
 
-/// A cell, as it is in a workbook and in a CSV file.
+/// A cell, as written in a workbook and in a CSV file.
 #[derive(Clone, Debug)]
 enum Cell {
     Empty,
@@ -132,7 +133,7 @@ impl Cell {
             Self::Number(number) => decimal(*number),
             Self::Text(text) => format!("\"{}\"", text.trim().replace('"', "\"\"")),
             Self::Switch(value) => value.to_string().to_uppercase(),
-            // Between the two days are 25,569.
+            // The two epochs are 25,569 days apart.
             Self::Day(days) => date(f64::from(*days) - 25_569.0),
         }
     }
@@ -163,7 +164,7 @@ fn cell() -> impl Strategy<Value = Cell> {
     ]
 }
 
-/// Columns of cells, most of one kind each.
+/// Columns of cells, each mostly of one kind.
 fn columns() -> impl Strategy<Value = Vec<Vec<Cell>>> {
     (2_usize..5, 2_usize..30).prop_flat_map(|(columns, rows)| {
         let column = (cell(), prop::collection::vec((0..10, cell()), rows)).prop_map(|(usual, others)| {
@@ -190,7 +191,7 @@ proptest! {
         let mut text = names.join(",") + "\n";
         for row in 0..columns[0].len() {
             let cells: Vec<&Cell> = columns.iter().map(|column| &column[row]).collect();
-            // In a workbook a column without a cell is none, and so is a row.
+            // In a workbook, a column or row without cells does not exist.
             let is_empty = cells.iter().all(|cell| matches!(cell, Cell::Empty));
             let cells: Vec<String> = cells.into_iter().map(Cell::in_csv).collect();
             text += &if is_empty { String::new() } else { cells.join(",") };
@@ -198,7 +199,7 @@ proptest! {
         }
         let plain = path.with_extension("csv");
         std::fs::write(&plain, text).unwrap();
-        // A number of a workbook is never one with thousands, whatever its neighbors are.
+        // A workbook's number never has thousands separators, whatever its neighbors are.
         let point = Declared { decimal_mark: Some(DecimalMark::Point), ..Declared::default() };
         match (read_as(&path, &point), read_as(&plain, &point)) {
             (Ok(table), Ok(expected)) => prop_assert_eq!(contents(&table), contents(&expected)),
@@ -247,7 +248,7 @@ fn dates_times_and_durations_of_both_date_systems() {
     assert_eq!(seconds(&table), [Some(3600.0), Some(90_000.0)]);
     assert!(table.columns()[0].is_date() && table.columns()[1].is_date() && !table.columns()[2].is_date());
     assert_eq!(table.columns()[1].number(0), Some(18_432.25));
-    // The same numbers count from another day.
+    // The same numbers, counted from another day.
     let bytes = with_parts(&std::fs::read(&path).unwrap(), |name, part| match name {
         "xl/workbook.xml" => {
             let text = String::from_utf8(part).unwrap();
@@ -313,7 +314,7 @@ fn the_first_sheet_that_is_a_table_is_read_unless_one_is_declared() {
         message(&plain, &of("Prices")),
         ": this is no workbook with a sheet \"Prices\": leave the sheet out, or open the workbook"
     );
-    // A preference is no condition.
+    // A preferred sheet is not required to exist.
     let preferred = |name: &str| Declared { sheet_if_there: Some(name.to_owned()), ..Declared::default() };
     assert_eq!(read_as(&path, &preferred("Sales 2025")).unwrap().sheet(), Some("Sales 2025"));
     assert_eq!(read_as(&path, &preferred("Sales 2024")).unwrap().sheet(), Some("Prices"));
@@ -353,7 +354,7 @@ fn titles_empty_rows_and_columns_around_a_table_are_left_out() {
     let table = csv::read(&path).unwrap();
     let names: Vec<&str> = table.columns().iter().map(|column| column.name()).collect();
     assert_eq!((names, table.rows()), (vec!["size in m2", "rent", "town"], 3));
-    // A line is a row of the sheet.
+    // A line number is a row number of the sheet.
     assert_eq!([0, 1, 2].map(|row| table.line(row)), [Some(4), Some(6), Some(7)]);
     assert!(notes(&table)[0].starts_with("line 1 looks like a title (\"Export of 2026\"): the header is line 3"));
 }
@@ -437,12 +438,12 @@ fn workbooks_that_cannot_be_read_are_rejected_in_one_line() {
         message(&empty, &default),
         ": the file is empty: a table needs a line of column names and rows below it"
     );
-    // A CSV file is read by its content, whatever its name is.
+    // A CSV file is recognized by its content, whatever its name.
     std::fs::write(&path, "a,y\n1,2\n").unwrap();
     assert_eq!(csv::read(&path).unwrap().rows(), 1);
 }
 
-/// The same workbook with other names for its parts.
+/// A copy of a workbook with other names for its parts.
 fn with_names(bytes: &[u8], rename: impl Fn(&str) -> String) -> Vec<u8> {
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).unwrap();
     let mut changed = zip::ZipWriter::new(Cursor::new(Vec::new()));

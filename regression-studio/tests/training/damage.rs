@@ -1,4 +1,4 @@
-//! Detection of flipped bits in any file of a run, and of inconsistent values.
+//! Flipped bits in any file of a run are detected, and so are inconsistent values.
 
 use std::collections::HashMap;
 use std::fs;
@@ -37,7 +37,8 @@ fn read_run(bytes: Vec<u8>) -> Result<SavedRun, String> {
     run_folder::parse(Path::new(PATH), bytes).map(|run| run.content).map_err(|error| error.to_string())
 }
 
-/// Copies of the file with one bit flipped each: `count` random bits, or every bit if the file has at most `count`.
+/// Copies of the file, each with one flipped bit: `count` random bits, or every bit if the file has
+/// at most `count`.
 fn flips(good: &[u8], count: usize) -> impl Iterator<Item = Vec<u8>> {
     let (bits, mut rng) = (8 * good.len(), ChaCha8Rng::seed_from_u64(test_support::seed(3)));
     let chosen: Vec<usize> = match bits <= count {
@@ -81,7 +82,8 @@ fn a_flipped_bit_in_settings_or_results_is_rejected() {
             fs::write(&path, &bytes).unwrap();
             let message = run_folder::open(folder.path()).unwrap_err().to_string();
             assert!(message.starts_with(path.to_str().unwrap()) && message.contains("damaged"), "{message}");
-            // If the flip makes the first line no checksum, the settings alone are still read unchanged.
+            // If the first line is no longer a checksum after the flip, the settings alone are
+            // still read unchanged.
             if name == "settings.toml"
                 && let Ok(settings) = Settings::read(&path)
             {
@@ -93,7 +95,7 @@ fn a_flipped_bit_in_settings_or_results_is_rejected() {
     assert_eq!(run_folder::open(folder.path()).unwrap(), run);
 }
 
-/// The file with changed metadata, and a recomputed checksum if it has one.
+/// The file with changed metadata. Its checksum is recomputed if it has one.
 fn with_metadata(bytes: &[u8], change: impl FnOnce(&mut HashMap<String, String>)) -> Vec<u8> {
     let (_, header) = SafeTensors::read_metadata(bytes).unwrap();
     let mut metadata = header.metadata().clone().unwrap();
@@ -104,7 +106,7 @@ fn with_metadata(bytes: &[u8], change: impl FnOnce(&mut HashMap<String, String>)
     changed
 }
 
-/// The metadata that format 1 lacks.
+/// Metadata that format 1 does not have.
 const LATER: [&str; 6] = ["checksum", "settings", "ended", "rows", "intervals", "background"];
 
 #[test]
@@ -215,7 +217,7 @@ fn a_run_that_cannot_be_saved_leaves_its_folder_as_it_was() {
     let parent = tempfile::tempdir().unwrap();
     for obstacle in ["model.safetensors", "model-card.md", "checkpoint.safetensors"] {
         let folder = parent.path().join(obstacle.replace('.', "-"));
-        // A folder with the name of a file is in the way, as a full disk would be.
+        // A folder with the name of a file causes a failure, as a full disk would.
         fs::create_dir_all(folder.join(obstacle).join("kept")).unwrap();
         fs::write(folder.join("notes.txt"), "mine").unwrap();
         let message = run_folder::save(&folder, &run).unwrap_err().to_string();

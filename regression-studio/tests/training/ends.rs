@@ -1,4 +1,5 @@
-//! Ends of training runs: early stopping, best weights, and bit-identical results after any interruption.
+//! How training runs end: early stopping, best weights, and bit-identical results after any
+//! interruption.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ fn results_are_those_of_the_best_epoch() {
     assert!(test.network.r2 > 0.95 && test.network.r2 < 1.0, "{test:?}");
     assert!(test.linear.r2 < 0.9 && test.mean.r2 < 0.01, "{test:?}");
 
-    // The epoch with the smallest validation error, and that error recomputed from the model.
+    // Find the epoch with the smallest validation error, and recompute that error from the model.
     let best = snapshot.history.iter().min_by(|a, b| a.validation_rmse.total_cmp(&b.validation_rmse)).unwrap();
     assert_eq!(results.best_epoch, best.epoch);
     assert!((validation.network.rmse - best.validation_rmse_in_unit).abs() < 1e-5);
@@ -74,7 +75,7 @@ fn early_stopping_follows_the_validation_error_and_keeps_the_best_weights() {
     assert!(errors[..results.best_epoch - 1].iter().all(|error| *error > best));
     assert!(errors[results.best_epoch..].iter().all(|error| *error >= best));
 
-    // The kept weights are those of a run that ends at that epoch.
+    // The final weights equal the weights of a run that ends at that epoch.
     settings.training.epochs = results.best_epoch;
     settings.training.patience = None;
     let short = trained(small_table(60, 1), settings);
@@ -119,7 +120,7 @@ fn results_are_bit_identical_after_pauses_and_interruptions() {
     session.unpause();
     assert_eq!(reproducible(&session.wait()), expected);
 
-    // Stopped repeatedly at arbitrary steps, once at least, saved and reopened.
+    // Stop at arbitrary steps, at least once, and save and reopen the run each time.
     let mut session = Session::start_epoch(Arc::clone(&table), settings);
     let (mut from, mut interruptions) = ((0, 0), 0);
     let ended = loop {
@@ -195,7 +196,7 @@ fn training_on_the_gpu_simulator_agrees_with_the_cpu() {
 fn a_dropped_session_stops_and_invalid_settings_are_reported() {
     let mut settings = small_settings();
     settings.training.epochs = 1_000_000;
-    // A million epochs take hours.
+    // A million epochs would take hours.
     drop(Session::start(Arc::new(small_table(5000, 1)), settings.clone()));
     settings.training.learning_rate = 0.0;
     let snapshot = trained(small_table(50, 1), settings);

@@ -1,4 +1,5 @@
-//! A training run gives the bits of an explicit loop over epochs and steps, from the start and after a resumption.
+//! A training run gives the same bits as an explicit loop over epochs and steps, from the start and
+//! after resuming.
 
 use std::f64::consts::PI;
 use std::ops::ControlFlow;
@@ -26,7 +27,7 @@ struct Expected {
     errors: Vec<[f64; 2]>,
 }
 
-/// Trains with nothing but the engine, the sample permutations, and the definition of the errors.
+/// Trains with only the engine, the sample permutations, and the definition of the errors.
 fn explicit_loop(rows: usize, settings: &Settings) -> Expected {
     let prepared = prepare(&small_table(rows, 1), settings).unwrap();
     let (network, training) = (&settings.network, &settings.training);
@@ -102,7 +103,7 @@ fn state_of(snapshot: &Snapshot) -> Expected {
 
 #[test]
 fn a_run_gives_the_bits_of_an_explicit_loop() {
-    // Batches that divide the 350 training rows, that do not, and one batch of all rows.
+    // Batches that divide the 350 training rows, batches that do not, and one batch of all rows.
     let (constant, cosine, sgd, adam) = (Schedule::Constant, Schedule::Cosine, Optimizer::Sgd, Optimizer::Adam);
     let cases = [
         (35, sgd, 0.0, constant),
@@ -141,7 +142,7 @@ fn a_resumed_run_gives_the_bits_of_an_explicit_loop() {
     let (table, mut settings) = (Arc::new(small_table(2000, 1)), small_settings());
     settings.training.schedule = Schedule::Cosine;
     let expected = explicit_loop(2000, &settings);
-    // Stopped at an arbitrary step, possibly in the first epoch.
+    // Stop at an arbitrary step, possibly in the first epoch.
     let session = Session::start(Arc::clone(&table), settings);
     while session.snapshot().run.is_none() {
         std::thread::yield_now();

@@ -1,4 +1,5 @@
-//! Several runs at once: each has the bits of its single run, and they end and fail as one after another.
+//! Several runs at once: each has the same bits as a single run, and they end and fail as if run
+//! one after another.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use regression_studio::{Session, Table, fleet};
 
 use crate::support::{small_settings, small_table};
 
-/// Results without times and the device, whose name has the number of threads.
+/// Results without times and without the device, because its name includes the number of threads.
 fn without_times(results: &Results) -> Results {
     Results { seconds: 0.0, device: String::new(), ..results.clone() }
 }
@@ -22,7 +23,7 @@ fn alone(table: &Arc<Table>, settings: Settings) -> Results {
 
 #[test]
 fn members_have_the_bits_of_their_single_runs_on_any_number_of_threads() {
-    // The intervals of the smaller table are calibrated by further networks in each run.
+    // In each run on the smaller table, additional networks calibrate the intervals.
     for (rows, kind) in [(300, NetworkKind::Layers), (1200, NetworkKind::Layers), (300, NetworkKind::Table)] {
         let (table, mut settings) = (Arc::new(small_table(rows, 1)), small_settings());
         (settings.network.kind, settings.training.epochs) = (kind, 4);
@@ -55,7 +56,7 @@ fn members_have_the_bits_of_their_single_runs_on_any_number_of_threads() {
 
 #[test]
 fn the_first_fold_that_fails_is_named() {
-    // Folds 13 to 20 have no row.
+    // Folds 13 to 20 have no rows.
     let (table, mut settings) = (Arc::new(small_table(12, 1)), small_settings());
     for threads in [1, 4] {
         settings.training.threads = Some(threads);

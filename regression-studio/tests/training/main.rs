@@ -1,4 +1,4 @@
-//! Training sessions: endings, saved runs, and accuracy of the model.
+//! Training sessions: how they end, saved runs, and accuracy of the model.
 
 mod damage;
 mod ends;

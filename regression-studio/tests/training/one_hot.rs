@@ -97,7 +97,7 @@ fn predictions_count_the_rows_of_unseen_categories_and_agree_with_single_rows() 
         };
         assert_eq!(Some(model.predict_row(cell)), predictions.predicted(row), "row {row}");
     }
-    // Without the target's column there are no true values.
+    // Without the target column there are no true values.
     let bare = Table::new("bare.csv", vec![Column::of_texts("text", &["b"]), Column::of_numbers("number", vec![1.0])]);
     let predictions = Predictions::of(model, None, &bare).unwrap();
     assert_eq!((predictions.has_truth, predictions.metrics), (false, None));

@@ -1,4 +1,4 @@
-//! The other kind of network for comparison, and cancellation of what trains several networks.
+//! The other kind of network for comparison, and canceling jobs that train several networks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

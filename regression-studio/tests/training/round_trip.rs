@@ -10,7 +10,7 @@ use regression_studio::{Model, Predictions, Settings, run_folder};
 #[test]
 fn predictions_of_a_saved_model_are_bit_identical() {
     let folder = tempfile::tempdir().unwrap();
-    // Gains that are not powers of two, so that folding rounds.
+    // Gains that are not powers of two make folding round.
     for (gain, log) in [(1.7, false), (2.0, true), (0.3, true)] {
         let mut settings = small_settings();
         settings.network.gain = gain;
@@ -29,7 +29,7 @@ fn predictions_of_a_saved_model_are_bit_identical() {
         assert_eq!(bits(&loaded), bits(&model));
         assert_eq!(names_in(folder.path()), ["model.safetensors"]);
 
-        // The plotted predictions are the model's.
+        // The plotted predictions are the model's predictions.
         let predicted = snapshot.predicted.as_ref().unwrap();
         let all = model.predict(&small_table(400, 1)).unwrap();
         for pair in &predicted.pairs {
@@ -119,7 +119,7 @@ fn a_run_is_read_as_saved() {
         let svg = fs::read_to_string(folder.path().join(plot)).unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>") && svg.contains("<circle"), "{plot}");
     }
-    // A run that has not ended has no results.
+    // An unfinished run has no results.
     run_folder::save(folder.path(), &regression_studio::SavedRun { ended: None, ..run.clone() }).unwrap();
     assert_eq!(
         names_in(folder.path()),
@@ -144,7 +144,7 @@ fn damaged_files_are_rejected_by_name() {
         assert!(!message().contains('\n'), "{}", message());
         fs::write(&path, kept).unwrap();
     }
-    // Files whose content is also in the checkpoint may be missing, but not different.
+    // Files with content that is also in the checkpoint may be missing, but not different.
     let results = folder.path().join("results.toml");
     let of_other = fs::read_to_string(&results).unwrap().replace("all-epochs", "stopped");
     fs::write(&results, of_other).unwrap();
@@ -153,14 +153,14 @@ fn damaged_files_are_rejected_by_name() {
         fs::remove_file(folder.path().join(name)).unwrap();
     }
     assert_eq!(run_folder::open(folder.path()).unwrap(), run);
-    // A checkpoint is not a model, nor the other way round.
+    // A checkpoint is not a model, and a model is not a checkpoint.
     let (model, checkpoint) = (folder.path().join("model.safetensors"), folder.path().join("checkpoint.safetensors"));
     assert!(Model::load(&checkpoint).unwrap_err().to_string().contains("not saved by regression-studio"));
     fs::copy(&model, &checkpoint).unwrap();
     assert!(message().contains("not saved by regression-studio"), "{}", message());
 }
 
-/// As the window saves it, to a folder that the user chooses.
+/// Saves as the window does, to a folder that the user chooses.
 #[test]
 fn a_run_is_not_saved_over_the_table_that_it_was_trained_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -225,7 +225,7 @@ fn omitted_training_settings_follow_from_those_that_are_there() {
     let (constant, cosine) = (Schedule::Constant, Schedule::Cosine);
     assert_eq!(training("epochs = 3"), (Optimizer::Adam, 0.003, cosine));
     assert_eq!(training("optimizer = \"sgd\""), (Optimizer::Sgd, 0.02, cosine));
-    // As written by versions with one optimizer and, before them, with one schedule.
+    // As written by versions with only one optimizer and, before that, only one schedule.
     assert_eq!(training("learning_rate = 0.1\nschedule = \"cosine\""), (Optimizer::Sgd, 0.1, cosine));
     assert_eq!(training("learning_rate = 0.1"), (Optimizer::Sgd, 0.1, constant));
 

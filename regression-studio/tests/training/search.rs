@@ -1,4 +1,5 @@
-//! The search for settings: what is drawn, what is compared, and what an interruption leaves.
+//! The search for settings: what it draws, what it compares, and what remains after an
+//! interruption.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +22,7 @@ fn settings() -> Settings {
     settings
 }
 
-/// The runs of a search in their order, without times.
+/// The runs of a search in order, without times.
 fn runs_of(search: &Search, runs: usize) -> Vec<Tried> {
     let mut tried: Vec<Tried> = search.ranked(runs).into_iter().cloned().collect();
     tried.sort_by_key(|tried| tried.run);
@@ -64,7 +65,7 @@ fn draws_are_uniform_in_their_ranges_and_each_run_has_its_own() {
     let [low, high] = base.search.regularization;
     assert!(share(&|settings| (low..=high).contains(&settings.training.regularization)) == 1.0);
     assert!((share(&|settings| settings.training.regularization < (low * high).sqrt()) - 0.5).abs() < 0.05);
-    // Everything else is the file's, also the seed of training.
+    // Everything else comes from the file, including the seed of training.
     let others = |settings: &Settings| {
         let mut settings = settings.clone();
         settings.network.hidden.clear();
@@ -75,7 +76,7 @@ fn draws_are_uniform_in_their_ranges_and_each_run_has_its_own() {
     let mut other_seed = base.clone();
     other_seed.search.seed = 1;
     assert_ne!(settings_of_run(&other_seed, 2), drawn[0]);
-    // A range of one value, which has more digits than are drawn.
+    // A range with a single value, which has more digits than drawn values have.
     base.search.learning_rate = [0.012_345; 2];
     assert_eq!(settings_of_run(&base, 7).training.learning_rate, 0.012_345);
 }
@@ -186,7 +187,7 @@ fn an_interrupted_search_ends_as_one_without_interruption() {
         };
         let is_complete = search.train(&table, 7, &cancel, stop).unwrap();
         drop(search);
-        // The last line is torn, at another byte each time.
+        // Tear the last line at a different byte each time.
         let whole = fs::read(&log).unwrap();
         let lines = whole.iter().filter(|&&byte| byte == b'\n').count();
         assert_eq!((lines, is_complete), (1 + ended, ended == 7));
@@ -201,7 +202,7 @@ fn an_interrupted_search_ends_as_one_without_interruption() {
             let mut trained = 0;
             assert!(search.train(&table, 9, &AtomicBool::new(false), |_| trained += 1).unwrap());
             assert_eq!((trained, runs_of(&search, 9)), (9 - kept, expected.clone()));
-            // Also as read again, without a warning.
+            // The same when read again, without a warning.
             assert_eq!(runs_of(&open(folder.path(), &table, &settings, true).unwrap(), 9), expected);
             assert_eq!(runs_of(&search, 4), expected[..4]);
         }
@@ -241,7 +242,7 @@ fn a_search_is_resumed_with_the_same_table_and_settings_alone() {
     let threads = settings.with_values(&["training.threads=3"]).unwrap();
     assert_eq!(runs_of(&open(folder.path(), &table, &threads, true).unwrap(), 3).len(), 3);
 
-    // An interruption can leave out a run between others.
+    // An interruption can leave a gap between runs.
     let log = folder.path().join("search.jsonl");
     let text = fs::read_to_string(&log).unwrap();
     let is_second = |line: &&str| line.contains("\"run\":2,");
@@ -253,7 +254,7 @@ fn a_search_is_resumed_with_the_same_table_and_settings_alone() {
     assert_eq!(runs_of(&resumed, 3), runs_of(&search, 3));
     drop(resumed);
 
-    // Lines before the last one are whole, of these settings, and there once.
+    // Lines before the last one must be complete, belong to these settings, and occur once.
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let changed = lines[2].replacen("\"run\":", "\"run\":1", 1);
     for (number, damaged) in [

@@ -1,4 +1,5 @@
-//! Folding: training the folded tanh network is equivalent, up to rounding, to training the network of sigmoids.
+//! Folding: training the folded tanh network is equivalent, up to rounding, to training the sigmoid
+//! network.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use regression_studio::settings::{HiddenActivation, NetworkSettings};
 use regression_studio::sigmoid::Neuron;
 
-/// The naive oracle: the sigmoid network in double precision with the update rule written out.
+/// The naive oracle: the sigmoid network in double precision, with the update rule written out.
 struct Naive {
     weights: Vec<Array2<f64>>,
     biases: Vec<Array1<f64>>,
@@ -37,7 +38,7 @@ impl Naive {
         activations
     }
 
-    /// Half the squared error, its mean over the batch.
+    /// Half the squared error, averaged over the batch.
     fn loss(&self, inputs: &Array2<f64>, targets: &Array2<f64>) -> f64 {
         let outputs = self.forward(inputs).pop().unwrap();
         (&outputs - targets).mapv(|e| e * e).sum() / 2.0 / inputs.nrows() as f64

@@ -16,7 +16,7 @@ fn trade_value_is_predicted_as_accurately_as_by_pytorch_after_six_epochs() {
     settings.data.features = FEATURES.map(str::to_owned).to_vec();
     settings.data.target = "TURNOVER_LACS".to_owned();
     (settings.data.log_target, settings.data.log_features) = (true, false);
-    // As PyTorch's: a few hundred rows are equal.
+    // As in PyTorch's training: a few hundred rows are equal.
     settings.split.duplicates = Duplicates::Apart;
     settings.network.hidden = vec![32, 16];
     settings.network.activation = HiddenActivation::Tanh;

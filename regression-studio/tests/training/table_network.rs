@@ -1,4 +1,4 @@
-//! Runs of the network made for tables: errors, files, resumption, and settings that do not suit it.
+//! Runs of the tabular network: errors, files, resuming, and settings that do not suit it.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn run_of(snapshot: &Snapshot) -> SavedRun {
     (**snapshot.run.as_ref().expect("a run")).clone()
 }
 
-/// What of a run does not depend on the clock.
+/// The results of a run that do not depend on the clock.
 fn reproducible(run: SavedRun) -> (Model, TrainingState, Vec<[f64; 2]>) {
     let errors = run.history.iter().map(|record| [record.train_rmse, record.validation_rmse]).collect();
     (run.model, run.checkpoint.state, errors)
@@ -40,7 +40,7 @@ fn it_is_trained_saved_and_predicts_as_before() {
     let test = &results.parts[2];
     assert!(test.network.r2 > 0.97 && test.network.r2 > test.linear.r2 + 0.05, "{test:?}");
 
-    // The measures are those of the model's own predictions for the test rows.
+    // The metrics match the model's own predictions for the test rows.
     let run = run_of(&snapshot);
     let Trained::Table(network) = &run.model.network else { panic!("{:?}", run.model.network) };
     let prepared = prepare(&table, &settings()).unwrap();
@@ -56,7 +56,7 @@ fn it_is_trained_saved_and_predicts_as_before() {
     assert_eq!(run_folder::open(folder.path()).unwrap(), run);
     let model = Model::load(&folder.path().join("model.safetensors")).unwrap();
     assert_eq!(model, run.model);
-    // The intervals beside the test rows are those of the predictions for the whole table.
+    // The stored intervals of the test rows match the predictions for the whole table.
     let (rows, predictions) = (run.rows.as_ref().unwrap(), Predictions::of(&model, None, &table).unwrap());
     let of_run = rows.intervals();
     assert_eq!(of_run.len(), test.rows);

@@ -1,4 +1,4 @@
-//! What the window finds out about a run after its end.
+//! The window's checks of a finished run.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -43,7 +43,7 @@ fn a_better_kind_is_offered_and_one_button_switches_to_it() {
     assert!(window.is_enabled("Save run…"));
     window.press(Modifiers::COMMAND, Key::Num5);
     assert!(window.shows("Run 1") && window.shows("Run 2"), "both runs are there");
-    // The change of the settings can be undone.
+    // The change to the settings can be undone.
     window.click("Undo");
     assert_eq!(window.settings().network.kind, NetworkKind::Layers);
 }

@@ -1,4 +1,4 @@
-//! Opening of data files, valid and invalid.
+//! Opens data files, valid and invalid.
 
 use std::fmt::Write;
 
@@ -29,7 +29,7 @@ fn a_file_is_opened_and_its_columns_are_chosen() {
     assert!(window.shows("name: 3 categories, nothing missing"));
     assert!(window.shows_part("Row 8, a , b 15, name n1, y 21"), "a row, the first of its cells missing");
     assert!(window.is_enabled("▶ Start"));
-    // A click on a column's header makes it a feature or not; the target stays what it is.
+    // Clicking a column's header makes it a feature or not. The target does not change.
     for (header, features) in [
         ("name: 3 categories, nothing missing", &["a", "b"][..]),
         ("name: 3 categories, nothing missing", &["a", "b", "name"]),
@@ -48,7 +48,7 @@ fn a_file_is_opened_and_its_columns_are_chosen() {
     let (data, built_in) = (window.settings().data, Settings::default().data);
     assert_eq!((data.target, data.features), (built_in.target, built_in.features), "as at the start");
     assert_eq!((data.log_target, data.log_features), (built_in.log_target, built_in.log_features));
-    // The values that are left to its rows.
+    // The values that depend on its number of rows.
     assert_eq!((window.settings().training.batch_size, window.settings().training.epochs), (32, 273));
 }
 
@@ -80,7 +80,7 @@ fn a_sheet_of_a_workbook_is_chosen() {
         (Some("Cars"), "price", vec!["power".to_owned()])
     );
     assert!(window.is_enabled("▶ Start"));
-    // A sheet that is no table leaves the one before.
+    // A sheet that is not a table leaves the previous one in place.
     window.choose("Sheet", "Notes");
     window.wait_until("the dialog is open", |window| window.shows("⚠ The data could not be loaded"));
     assert!(window.shows_part("book.xlsx, sheet \"Notes\": the file is empty"));

@@ -1,4 +1,4 @@
-//! The view of what to decide before training.
+//! The view of findings to decide on before training.
 
 use std::fmt::Write;
 

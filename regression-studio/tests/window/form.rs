@@ -1,4 +1,5 @@
-//! Validation in the form: invalid values are marked at their field, and Start shows why it is disabled.
+//! Validation in the form: invalid values are marked at their field, and Start shows why it is
+//! disabled.
 
 use eframe::egui::{Key, Modifiers};
 
@@ -180,7 +181,7 @@ fn changes_are_undone_and_settings_reset() {
 
     window.click("Reset");
     let (mut defaults, reset) = (Settings::default(), window.settings());
-    // Those of 600 rows.
+    // The defaults for 600 rows.
     let training = &mut defaults.training;
     (training.batch_size, training.epochs, training.patience) = (16, 223, Some(44));
     assert_eq!((reset.network, reset.split, reset.training), (defaults.network, defaults.split, defaults.training));

@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 /// The window under test.
 pub(crate) struct Window(Harness<'static, Option<App>>);
 
-/// Settings of a run of a few milliseconds.
+/// Settings for a run that takes a few milliseconds.
 pub(crate) fn small() -> Settings {
     let mut settings = Settings { data: DataSettings::market(600, 1), ..Settings::default() };
     settings.network.hidden = vec![4];
@@ -37,14 +37,14 @@ impl Window {
         window
     }
 
-    /// Opens a window, which has started to load its data. It keeps no copies of unsaved runs.
+    /// Opens a window that starts loading its data. It keeps no copies of unsaved runs.
     pub(crate) fn of(settings: Settings) -> Self {
         let runs_folder = PathBuf::from("/nowhere");
         let tries_other_kind = false;
         Self::with(settings, Options { uses_system_dialogs: false, tries_other_kind, runs_folder, copies_folder: None })
     }
 
-    /// [`Window::open`], with the other kind of network tried after a run.
+    /// Like [`Window::open`], but tries the other kind of network after a run.
     pub(crate) fn that_tries_other_kind(settings: Settings) -> Self {
         let (runs_folder, tries_other_kind) = (PathBuf::from("/nowhere"), true);
         let options = Options { uses_system_dialogs: false, tries_other_kind, runs_folder, copies_folder: None };
@@ -53,7 +53,7 @@ impl Window {
         window
     }
 
-    /// Opens a window in these surroundings.
+    /// Opens a window with these options.
     pub(crate) fn with(settings: Settings, options: Options) -> Self {
         let builder = Harness::builder().with_size([1280.0, 1700.0]);
         let harness = builder.build_ui_state(
@@ -106,13 +106,13 @@ impl Window {
         self.step();
     }
 
-    /// Clicks on a check box.
+    /// Clicks a check box.
     pub(crate) fn check(&mut self, label: &str) {
         self.0.get_by_role_and_label(Role::CheckBox, label).click();
         self.step();
     }
 
-    /// Clicks the first widget whose label contains `part`.
+    /// Clicks the first widget with a label that contains `part`.
     pub(crate) fn click_part(&mut self, part: &str) {
         self.0.query_all_by_label_contains(part).next().expect("a widget with this part of its label").click();
         self.step();

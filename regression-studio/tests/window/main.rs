@@ -1,4 +1,5 @@
-//! The window through its accessibility labels, as a screen reader finds them, without display or renderer.
+//! Tests the window through its accessibility labels, as a screen reader finds them, without a
+//! display or renderer.
 
 mod checks;
 mod data;

@@ -6,7 +6,7 @@ use crate::harness::{Window, file, small};
 
 const OPEN_HINT: &str = "Path of a .csv, .xlsx or .ods file";
 
-/// A window with a trained network, on the view of predictions.
+/// A window with a trained network, in the Predict view.
 fn trained() -> Window {
     let mut window = Window::open(small());
     window.train();
@@ -68,7 +68,7 @@ fn a_file_without_the_columns_shows_a_dialog_and_another_is_predicted() {
     assert!(window.shows_part(&format!(", outside the range of training: {}", features.join(", "))), "its row");
     assert!(!window.shows_part("Beside the true values"), "the file has no target");
 
-    // The predictions do not replace it.
+    // The predictions do not replace the table.
     window.click("Save predictions…");
     window.type_path("Path of a .csv file", &fitting, "Save");
     window.wait_until("the failure is shown", |window| window.shows_part("fitting.csv, which is read"));

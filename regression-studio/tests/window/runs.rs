@@ -1,4 +1,4 @@
-//! Saving, opening and comparison of runs.
+//! Saves, opens and compares runs.
 
 use eframe::egui::{Key, Modifiers};
 use regression_studio::settings::Source;

@@ -10,7 +10,7 @@ use regression_studio::settings::NetworkKind;
 
 use crate::harness::{Window, small};
 
-/// Settings of a search of 100 small runs.
+/// Settings for a search with 100 small runs.
 fn searching() -> Settings {
     let mut settings = small();
     settings.search.layers = [1, 1];
@@ -37,7 +37,7 @@ fn the_search_ranks_as_the_library_and_its_best_settings_are_taken() {
     window.click(&format!("Use the settings of run {best}"));
     assert_eq!(window.settings(), with_ranges(best));
     assert!(window.shows_part(&format!("The form has the settings of run {best}")));
-    // They can be trained, and taken back.
+    // The settings can be trained, and the change can be undone.
     window.click("Undo");
     assert_eq!(window.settings(), with_ranges(second));
     window.train();

@@ -1,4 +1,5 @@
-//! No run is lost: the question before closing, and recovery of a run that a process has left behind.
+//! No run is lost: the question before closing, and recovery of a run that an earlier process left
+//! behind.
 
 use std::path::Path;
 
@@ -24,7 +25,7 @@ fn open(folder: &Path) -> Window {
     window
 }
 
-/// Waits for the folder into which a thread copies unsaved runs.
+/// Waits for the folder with the copies of unsaved runs.
 fn wait_for_copy(window: &mut Window, folder: &Path) {
     let copies = folder.join("copies");
     window.wait_until("it is copied", |_| copies.exists() && names_in(&copies).len() == 1);
@@ -89,14 +90,14 @@ fn a_run_of_a_process_that_was_killed_is_recovered() {
     wait_for_copy(&mut window, folder.path());
     let [name] = &names_in(&copies)[..] else { panic!("one copy") };
     window.wait_until("the run is copied", |_| run_folder::holds_run(&copies.join(name)));
-    // The lock of a process that was killed is gone, but its files remain.
+    // The lock of a killed process is gone, but its files remain.
     let left = folder.path().join("left");
     std::fs::create_dir_all(left.join(name)).expect("a folder");
     for file in names_in(&copies.join(name)) {
         std::fs::copy(copies.join(name).join(&file), left.join(name).join(&file)).expect("a copy");
     }
 
-    // A run of a living process is left alone.
+    // A run of a live process is not touched.
     let other = open(folder.path());
     assert!(!other.shows("Recover a run"));
 
