@@ -1,4 +1,4 @@
-//! Gradients that are copied to the host, to be summed over ranks, and back.
+//! Copies gradients to the host, where they are summed over ranks, and back.
 
 use gpu::{Buffer, Device, Error};
 use kernels_cpu::product::PaddedMatrix;
@@ -9,14 +9,14 @@ use perceptron::engine::{DeviceError, Engine, Gradients, Parameters, Ranks, Shar
 use perceptron::training::{CorrectedStep, Optimizer};
 use perceptron::{Hyperparameters, Samples};
 
-/// An engine that trains the given parameters on a rank's share of the given samples, on a GPU. The gradients are copied to the
-/// host, and their sums over the ranks back.
+/// Creates an engine that trains the given parameters on a rank's shard of the given samples, on a
+/// GPU. The gradients are copied to the host, and their sums over the ranks are copied back.
 ///
 /// # Errors
-/// Those of [`GpuEngine::new`].
+/// See [`GpuEngine::new`].
 ///
 /// # Panics
-/// If the samples do not have the network's numbers of inputs and outputs.
+/// If the samples' numbers of inputs and outputs do not match the network.
 pub fn shard_engine<'a>(
     device: &Device,
     samples: &Samples,
@@ -28,16 +28,17 @@ pub fn shard_engine<'a>(
     Ok(ShardEngine::of(Box::new(local), hyperparameters, ranks))
 }
 
-/// Gradients on a GPU: of each layer (inputs + 1) × units, the last row the biases'.
+/// Gradients on a GPU. Each layer's are (inputs + 1) × units; the last row holds the biases'
+/// gradients.
 pub(super) struct GpuGradients {
     engine: GpuEngine,
-    /// Of the samples that [`Gradients::start`] got.
+    /// Number of samples passed to [`Gradients::start`].
     count: usize,
     scratch: StepBuffers,
     losses: Buffer<f32>,
-    /// For each layer, the gradients that update it.
+    /// The gradient sums that update each layer.
     sums: Vec<Buffer<f32>>,
-    /// An order as long as the number of samples of which these are the sums.
+    /// An order with as many elements as the samples behind the sums.
     order_of_sums: Buffer<u32>,
 }
 
@@ -62,7 +63,7 @@ impl GpuGradients {
     }
 }
 
-/// The launches of a step on the samples of `order`.
+/// The launches of a step on the samples in `order`.
 fn launches<'a>(
     engine: &'a mut GpuEngine,
     order: Option<&'a Buffer<u32>>,
@@ -163,7 +164,8 @@ impl GpuGradients {
             fill(device, adam_steps, &[rate as f32, root as f32])?;
         }
         state.copy_from(&[0])?;
-        // The kernel takes the number of samples from the order, whose elements it does not read.
+        // The kernel only uses the length of the order, as the number of samples. It does not read
+        // the elements.
         if self.order_of_sums.len() != count {
             self.order_of_sums = device.zeroed(count)?;
         }

@@ -1,4 +1,4 @@
-//! The layout of the parameters in the device's buffers, and the kernels' arguments of each layer.
+//! The layout of the parameters in device buffers, and the kernels' arguments for each layer.
 
 use kernels_gpu::network::{LayerShape, activation, loss};
 use ndarray::{Array1, Array2};
@@ -9,18 +9,19 @@ use perceptron::{Activation, Architecture, Loss};
 /// The layout of one layer with weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LayerLayout {
-    /// The index of its first parameter. The parameters are (inputs + 1) × units, the last row the biases.
+    /// The index of the layer's first parameter. The parameters are (inputs + 1) × units; the last
+    /// row holds the biases.
     pub(super) first_parameter: u32,
     /// Number of inputs.
     pub(super) features: u32,
     /// Number of outputs.
     pub(super) units: u32,
-    /// The kernels' code of its activation.
+    /// The kernels' code for the layer's activation.
     pub(super) activation: u32,
 }
 
 impl LayerLayout {
-    /// As an argument of the kernels.
+    /// The layer's shape as a kernel argument.
     pub(super) fn shape(&self) -> LayerShape {
         let &Self { first_parameter, features, units, .. } = self;
         LayerShape { first_parameter, features, units }
@@ -40,10 +41,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of a network's parameters.
+    /// Computes the layout of a network's parameters.
     ///
     /// # Errors
-    /// If there are 2³² or more.
+    /// If there are 2³² or more parameters.
     pub(super) fn new(architecture: &Architecture) -> Result<Self, GpuEngineError> {
         let too_large = || GpuEngineError::TooLarge { what: "the network's parameters", way_out: "smaller layers" };
         let count = |size: usize| u32::try_from(size).map_err(|_| too_large());
@@ -59,7 +60,8 @@ impl Layout {
         Ok(Self { architecture: architecture.clone(), layers })
     }
 
-    /// Checks that the number of samples, and that of a batch's activations, fit into the kernels' 32-bit indices.
+    /// Checks that the number of samples and the number of activations in a batch fit into the
+    /// kernels' 32-bit indices.
     ///
     /// # Errors
     /// If they do not.
@@ -88,7 +90,7 @@ impl Layout {
         self.layers.iter().map(|layer| layer.parameters() as usize).sum()
     }
 
-    /// The parameter buffer's contents from the weights and biases of all layers.
+    /// Packs the weights and biases of all layers into the contents of the parameter buffer.
     pub(super) fn pack<'a>(&self, layers: impl Iterator<Item = (&'a Array2<f32>, &'a Array1<f32>)>) -> Vec<f32> {
         let mut values = Vec::with_capacity(self.parameters());
         for (weights, biases) in layers {
@@ -97,7 +99,7 @@ impl Layout {
         values
     }
 
-    /// The weights and biases of all layers from the parameter buffer's contents.
+    /// Unpacks the weights and biases of all layers from the contents of the parameter buffer.
     pub(super) fn unpack(&self, values: &[f32]) -> Vec<(Array2<f32>, Array1<f32>)> {
         let unpack = |layer: &LayerLayout| {
             let first = layer.first_parameter as usize;
@@ -113,7 +115,7 @@ impl Layout {
     }
 }
 
-/// The kernels' code of an activation.
+/// The kernels' code for an activation.
 fn activation_code(kind: Activation) -> u32 {
     match kind {
         Activation::Sigmoid => activation::SIGMOID,
@@ -124,7 +126,7 @@ fn activation_code(kind: Activation) -> u32 {
     }
 }
 
-/// The kernels' code of a loss.
+/// The kernels' code for a loss.
 pub(super) fn loss_code(kind: Loss) -> u32 {
     match kind {
         Loss::SquaredError => loss::SQUARED_ERROR,

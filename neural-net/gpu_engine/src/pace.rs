@@ -1,15 +1,15 @@
-//! The number of steps that are submitted to the device at once.
+//! The number of steps submitted to the device at once.
 
 use std::time::Duration;
 
-/// The number of steps of the first group.
+/// Number of steps in the first group.
 const FIRST: usize = 64;
-/// Minimum time of a group; a shorter one is enlarged.
+/// Minimum time for a group. If one takes less, the next is enlarged.
 const SHORT: Duration = Duration::from_millis(100);
-/// Maximum time of a group; a longer one delays the reaction to Ctrl-C.
+/// Maximum time for a group. A longer one delays the response to Ctrl-C.
 const LONG: Duration = Duration::from_millis(400);
 
-/// Adapts the number of steps of a group so that it takes a few tenths of a second.
+/// Adapts the number of steps per group, to keep a group at a few tenths of a second.
 ///
 /// The results of training do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +24,12 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// The number of steps of the next group, at least one.
+    /// The number of steps in the next group, at least one.
     pub(super) fn steps(self) -> usize {
         self.steps
     }
 
-    /// Adapts to the elapsed time of a group of `steps` steps.
+    /// Adapts to the elapsed time for a group of `steps` steps.
     pub(super) fn record(&mut self, steps: usize, elapsed: Duration) {
         if elapsed > LONG {
             self.steps = (steps / 2).max(1);

@@ -1,4 +1,5 @@
-//! The kernels that train many steps in one launch: of small networks in one block, and of others in a cooperative launch.
+//! Kernels that train many steps in one launch: small networks in one block, others in a
+//! cooperative launch.
 
 mod plan;
 mod small;
@@ -25,7 +26,7 @@ pub(super) enum Persistent {
     Blocks(Blocks),
 }
 
-/// A cooperative launch, or one of a cluster, and its buffers.
+/// A cooperative launch or the launch of one cluster, and its buffers.
 #[derive(Debug)]
 pub(super) struct Blocks {
     plan: Plan,
@@ -38,21 +39,23 @@ pub(super) struct Blocks {
     images: Option<Buffer<F32x4>>,
 }
 
-/// The kernel of a launch for many steps.
+/// The kernel for many steps in one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrainingKernel {
     /// `network_train_persistently`, for any network.
     Any,
     /// `network_train_homework`, with the homework's sizes as constants.
     Homework,
-    /// `network_train_cluster`, for the homework's network and images on one cluster of blocks, from compute capability 9.0 on.
+    /// `network_train_cluster`, for the homework's network and images on one cluster of blocks.
+    /// Requires compute capability 9.0 or higher.
     Cluster,
-    /// `network_train_small`, for small networks, on one block; with the tiles of its layers.
+    /// `network_train_small`, for small networks, on one block. The value is the number of tiles in
+    /// its layers.
     Small(u32),
 }
 
 impl TrainingKernel {
-    /// Label of the time of a step by this kernel on `blocks` blocks, in tables of times.
+    /// Label for this kernel's time per step on `blocks` blocks, in tables of times.
     pub fn step_label(self, blocks: u32) -> String {
         format!("step in one launch, {}, {blocks} blocks", self.name())
     }
@@ -73,10 +76,10 @@ fn name_of<K: Kernel>(_: &K) -> &'static str {
     K::NAME
 }
 
-/// Bytes of the kernels' static shared memory: a loss of each sample.
+/// Size of the kernels' static shared memory in bytes: one loss per sample.
 const STATIC_SHARED_BYTES: u32 = MAX_BATCH * size_of::<f32>() as u32;
 
-/// The images of samples that are images, for `network_train_cluster`.
+/// Packs the samples for `network_train_cluster`, if they are images.
 fn packed_images(samples: &Samples) -> Option<Vec<F32x4>> {
     let is_image = samples.byte_values().is_some_and(|values| cluster::pixels_of(values).is_some());
     match samples.bytes().filter(|_| is_image) {
@@ -85,7 +88,7 @@ fn packed_images(samples: &Samples) -> Option<Vec<F32x4>> {
     }
 }
 
-/// The launch of `network_train_cluster`.
+/// The launch configuration of `network_train_cluster`.
 fn cluster_config() -> LaunchConfig {
     let config = LaunchConfig::new(cluster::BLOCKS, cluster::THREADS).with_dynamic_shared(cluster::SHARED_BYTES);
     config.clusters_of(cluster::BLOCKS)
@@ -109,7 +112,8 @@ impl Persistent {
     /// Plans the launch and allocates its buffers.
     ///
     /// # Errors
-    /// If the network, the batch, the optimizer or the device does not permit one launch for many steps, or the device fails.
+    /// If the network, the batch, the optimizer or the device does not allow many steps in one
+    /// launch, or if the device fails.
     pub(super) fn new(
         device: &Device,
         samples: &Samples,
@@ -138,7 +142,7 @@ impl Persistent {
         }
     }
 
-    /// Whether it is probably faster than launches for each step.
+    /// Whether it is probably faster than separate launches for each step.
     pub(super) fn is_worth_it(&self) -> bool {
         match self {
             Self::Small(_) => true,
@@ -146,7 +150,7 @@ impl Persistent {
         }
     }
 
-    /// The kernel, and the number of its blocks.
+    /// The kernel, and its number of blocks.
     pub(super) fn kernel(&self) -> (TrainingKernel, u32) {
         match self {
             Self::Small(small) => (TrainingKernel::Small(small.tiles()), 1),
@@ -163,7 +167,8 @@ impl Persistent {
         }
     }
 
-    /// Trains `steps` steps from `first_step` on. The loss of step i goes to `run.losses`\[i\].
+    /// Trains `steps` steps, starting with `first_step`. The loss of step i is written to
+    /// `run.losses`\[i\].
     pub(super) fn train(
         &mut self,
         run: PersistentRun,
@@ -194,7 +199,8 @@ impl Blocks {
             limits.blocks = limits.blocks.min(blocks.get());
         }
         let mut plan = Plan::new(layout, batch_size, has_velocities, limits)?;
-        // The other kernels have the same limits: blocks of THREADS threads with up to 255 registers.
+        // The other kernels have the same limits: blocks of THREADS threads with up to 255
+        // registers.
         let resident = device.max_cooperative_blocks(&network_train_persistently, THREADS, plan.shared_bytes());
         let resident = match resident {
             Err(error @ (Error::NotCooperative { .. } | Error::SharedMemory { .. })) => {

@@ -1,4 +1,4 @@
-//! A training step as a sequence of launches that is the same for every step, so that it can be replayed.
+//! A training step as a sequence of launches. It is the same for every step, so it can be replayed.
 
 mod shape;
 
@@ -17,10 +17,10 @@ use gpu::Error;
 use perceptron::training::{EPSILON, GradientScale, Optimizer, SQUARES_DECAY};
 use perceptron::{Hyperparameters, Loss};
 
-/// The update rule in the form of the kernels' arguments.
+/// The update rule in the form of kernel arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule<'a> {
-    /// The rule of layers whose rate has the factor 1.
+    /// The rule for layers with learning rate factor 1.
     pub(super) common: UpdateRule,
     hyperparameters: &'a Hyperparameters,
 }
@@ -37,13 +37,14 @@ impl<'a> Rule<'a> {
         Self { common, hyperparameters }
     }
 
-    /// The rule of layer `layer` with weights.
+    /// The rule for layer `layer`, counted among the layers with weights.
     fn of_layer(self, layer: usize) -> UpdateRule {
         let rate = self.common.rate * self.hyperparameters.learning_rate_factor(layer) as f32;
         UpdateRule { rate, ..self.common }
     }
 
-    /// Adam's rule of layer `layer` with weights, if it is the optimizer.
+    /// Adam's rule for layer `layer`, counted among the layers with weights, if Adam is the
+    /// optimizer.
     pub(super) fn by_adam(self, layer: usize) -> Option<AdamRule> {
         let UpdateRule { momentum, decay, is_mean, .. } = self.common;
         (self.hyperparameters.optimizer == Optimizer::Adam).then(|| AdamRule {
@@ -63,7 +64,8 @@ impl<'a> Rule<'a> {
 pub(super) struct StepKernels {
     /// An empty order, for inputs that are already rows of the batch.
     no_order: Buffer<u32>,
-    /// Whether tensor cores multiply the first layer's bytes: not in the simulator, which takes six times as long for them as for tiles.
+    /// Whether tensor cores multiply the first layer's bytes. Not in the simulator, where they take
+    /// six times as long as tiles.
     uses_tensor_cores: bool,
 }
 
@@ -78,21 +80,21 @@ impl StepKernels {
     }
 }
 
-/// The buffers of a batch's activations and errors: rows × units for each layer with weights.
+/// Buffers for a batch's activations and deltas: rows × units for each layer with weights.
 #[derive(Debug)]
 pub(super) struct StepBuffers {
     rows: usize,
     activations: Vec<Buffer<f32>>,
     /// Empty for evaluations.
     errors: Vec<Buffer<f32>>,
-    /// The gradients' parts of the layer with the maximum size of them; empty if no layer has several parts, unless
-    /// gradients are kept.
+    /// The gradients of a layer in parts. Large enough for the layer with the largest parts. Empty
+    /// if no layer has several parts, unless gradients are kept.
     parts: Buffer<f32>,
 }
 
 impl StepBuffers {
-    /// Buffers for training on batches of up to `rows` samples. `keeps_gradients` if gradients do not update the
-    /// parameters directly, as with Adam.
+    /// Buffers for training on batches of up to `rows` samples. `keeps_gradients` means that
+    /// gradients do not update the parameters directly, as with Adam.
     pub(super) fn for_training(
         device: &Device,
         layout: &Layout,
@@ -128,7 +130,7 @@ impl StepBuffers {
         })
     }
 
-    /// The parts of the gradients that [`StepRun::gradient`] computed last.
+    /// The parts of the gradients that [`StepRun::gradient`] last computed.
     pub(super) fn gradient_parts(&self) -> &Buffer<f32> {
         &self.parts
     }
@@ -139,7 +141,7 @@ impl StepBuffers {
     }
 }
 
-/// Launches the kernel for the size of the tiles and the form of the inputs, which are its first argument.
+/// Launches the kernel for this tile size and form of inputs. The inputs are its first argument.
 macro_rules! launch_tiles {
     (
         $recorder:expr, $inputs:expr, $tiles:expr, [$small:ident, $large:ident, $small_bytes:ident, $large_bytes:ident],
@@ -181,13 +183,14 @@ pub(super) struct StepRun<'a> {
 }
 
 impl<'a> StepRun<'a> {
-    /// Trains `steps` steps, from the index in `state` on.
+    /// Trains `steps` steps, starting at the index in `state`.
     pub(super) fn train(&mut self, steps: usize, rule: Rule) -> Result<(), Error> {
         let device = self.device;
         device.replay(steps, |recorder| self.step(recorder, rule))
     }
 
-    /// Evaluates `chunks` batches; partial sums of the number of correct samples go to `correct`.
+    /// Evaluates `chunks` batches. Partial sums of the number of correct samples are written to
+    /// `correct`.
     pub(super) fn evaluate(&mut self, chunks: usize, correct: &mut Buffer<f32>) -> Result<(), Error> {
         let (device, last) = (self.device, self.layout.layers().len() - 1);
         let config = LaunchConfig::new(self.batch_size.div_ceil(ROWS_PER_BLOCK), THREADS);
@@ -209,25 +212,25 @@ impl<'a> StepRun<'a> {
         })
     }
 
-    /// The outputs of the first `rows` samples of the batch that was evaluated last.
+    /// The outputs for the first `rows` samples of the last evaluated batch.
     pub(super) fn outputs(&self, rows: usize) -> Result<Vec<f32>, Error> {
         let outputs = self.output_layer().units as usize;
         self.scratch.activations[self.layout.layers().len() - 1].to_vec_at(0..rows * outputs)
     }
 
-    /// The forward and backward pass of the batch, without a change of the parameters.
+    /// Runs the forward and backward pass of the batch, without changing the parameters.
     pub(super) fn passes(&mut self) -> Result<(), Error> {
         self.record_passes(&Recorder::run_on(self.device))
     }
 
-    /// Computes the gradients of layer `index` after [`Self::passes`], in parts of the batch ([`StepBuffers`]); returns
-    /// the number of parts.
+    /// Computes the gradients of layer `index` after [`Self::passes`], in parts of the batch
+    /// ([`StepBuffers`]). Returns the number of parts.
     pub(super) fn gradient(&mut self, index: usize) -> Result<usize, Error> {
         self.record_gradient(&Recorder::run_on(self.device), index)?;
         Ok(self.parts(index) as usize)
     }
 
-    /// Updates all layers by their gradients.
+    /// Updates all layers with their gradients.
     pub(super) fn update_all(&mut self, gradients: &[Buffer<f32>], rule: Rule) -> Result<(), Error> {
         let recorder = Recorder::run_on(self.device);
         let mut layers = gradients.iter().enumerate();
@@ -298,7 +301,8 @@ impl<'a> StepRun<'a> {
         Ok(())
     }
 
-    /// The passes through the last layer at once, behind the activations of the layer below: its errors and that layer's.
+    /// Runs both passes through the last layer at once, after the activations of the layer below.
+    /// Computes the deltas of both layers.
     fn last_layer(&mut self, recorder: &Recorder) -> Result<(), Error> {
         let (output, batches, index) = (self.output_layer(), self.batches(), self.layout.layers().len() - 1);
         let (below, layer) = (self.layout.layers()[index - 1], self.layout.layers()[index]);
@@ -322,7 +326,7 @@ impl<'a> StepRun<'a> {
         Ok(())
     }
 
-    /// Computes the errors of layer `index` − 1 from those of layer `index`.
+    /// Computes the deltas of layer `index` − 1 from the deltas of layer `index`.
     fn backward(&mut self, recorder: &Recorder, index: usize) -> Result<(), Error> {
         let (below, layer) = (self.layout.layers()[index - 1], self.layout.layers()[index]);
         let batches = self.batches();
@@ -388,7 +392,8 @@ impl<'a> StepRun<'a> {
         Ok(())
     }
 
-    /// Updates layer `index` by the given gradients, or by the parts that [`Self::record_gradient`] has computed.
+    /// Updates layer `index` with the given gradients, or with the parts computed by
+    /// [`Self::record_gradient`].
     fn update_from(
         &mut self,
         recorder: &Recorder,
@@ -416,7 +421,7 @@ impl<'a> StepRun<'a> {
         Ok(())
     }
 
-    /// The number of parts of the batch in which the gradients of layer `index` are computed.
+    /// The number of parts that the batch is split into for the gradients of layer `index`.
     fn parts(&self, index: usize) -> u32 {
         let layer = &self.layout.layers()[index];
         match self.for_tensor_cores(index) {
@@ -425,7 +430,8 @@ impl<'a> StepRun<'a> {
         }
     }
 
-    /// The inputs of layer `index` and their scale, if tensor cores multiply them: those of a large batch of samples of bytes.
+    /// The inputs of layer `index` and their scale, if tensor cores multiply them. This requires a
+    /// large batch of samples stored as bytes.
     fn for_tensor_cores(&self, index: usize) -> Option<(&'a Buffer<u8>, ByteScale)> {
         let is_suited = index == 0
             && self.kernels.uses_tensor_cores
@@ -451,14 +457,15 @@ impl<'a> StepRun<'a> {
     }
 }
 
-/// The inputs of a layer, in one of the kernels' forms.
+/// A layer's inputs, in one of the forms that the kernels accept.
 #[derive(Clone, Copy)]
 enum LayerInputs<'a> {
     Floats(&'a Buffer<f32>),
     Bytes(&'a Buffer<u8>, ByteScale),
 }
 
-/// The inputs of the layer behind those with these activations, and the order of their rows, empty if it is that of the batch.
+/// The inputs of the layer after the layers with these activations, and the order of their rows.
+/// The order is empty if the rows are in batch order.
 fn inputs_of<'a>(
     (samples, order): (&'a SamplesOnDevice, &'a Buffer<u32>),
     before: &'a [Buffer<f32>],

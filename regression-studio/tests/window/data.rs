@@ -48,7 +48,7 @@ fn a_file_is_opened_and_its_columns_are_chosen() {
     let (data, built_in) = (window.settings().data, Settings::default().data);
     assert_eq!((data.target, data.features), (built_in.target, built_in.features), "as at the start");
     assert_eq!((data.log_target, data.log_features), (built_in.log_target, built_in.log_features));
-    // The values that depend on its number of rows.
+    // Check the values that depend on the number of rows.
     assert_eq!((window.settings().training.batch_size, window.settings().training.epochs), (32, 273));
 }
 

@@ -1,4 +1,5 @@
-//! The plan of the persistent launch: whether a network fits into its blocks, and the layout of their shared memory.
+//! The plan of the persistent launch: whether a network fits into its blocks, and the layout of
+//! their shared memory.
 
 use gpu::F32x4;
 use kernels_gpu::network::persistent::{MAX_BATCH, THREADS, table};
@@ -6,14 +7,15 @@ use kernels_gpu::network::persistent::{MAX_BATCH, THREADS, table};
 use super::super::layout::{LayerLayout, Layout};
 use super::super::options::NotPersistent;
 
-/// Maximum number of multiply-adds of a block in a step. With more, launches for each step, which distribute all layers
-/// to the blocks, may be faster. An estimate: a multiprocessor does about 100 multiply-adds per cycle, and the launches of
-/// a step take about 50,000 cycles.
+/// Maximum number of multiply-adds per block and step. Above it, separate launches for each step
+/// may be faster, because they distribute all layers among the blocks. An estimate: a
+/// multiprocessor does about 100 multiply-adds per cycle, and the launches of a step take about
+/// 50,000 cycles.
 const MAX_WORK: u64 = 4_000_000;
 /// A device's limits for a launch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Maximum dynamic shared memory of a block in bytes.
+    /// Maximum dynamic shared memory per block in bytes.
     pub(super) shared_bytes: u32,
     /// Maximum number of co-resident blocks.
     pub(super) blocks: u32,
@@ -31,12 +33,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans the launch: each block owns a multiple of four of the first layer's units, as few as the number of blocks
-    /// allows.
+    /// Plans the launch. The number of first-layer units per block is a multiple of four, and as
+    /// small as the number of blocks allows.
     ///
-    /// The batch size must be at most [`MAX_BATCH`], and a block's shared memory must hold the batch with its targets, the block's units of
-    /// the first layer, all later layers, and the batch's activations and errors. The velocities, with momentum, are also in shared memory
-    /// if they fit, otherwise in global memory.
+    /// The batch size must be at most [`MAX_BATCH`]. A block's shared memory must hold the batch
+    /// with its targets, the block's units of the first layer, all later layers, and the batch's
+    /// activations and deltas. With momentum, the velocities are also in shared memory if they fit,
+    /// otherwise in global memory.
     ///
     /// # Errors
     /// If the launch exceeds these limits.
@@ -76,7 +79,8 @@ impl Plan {
             return Err(NotPersistent::SharedMemory { needed, limit: limits.shared_bytes });
         }
         let mut values = vec![0; table::HEADER];
-        // No truncation: the values are offsets or sizes in shared memory, within the limit checked above.
+        // No truncation: the values are offsets or sizes in shared memory, within the limit checked
+        // above.
         let mut set = |column: usize, value: u64| values[column] = value as u32;
         set(table::LAYERS, layout.layers().len() as u64);
         set(table::BATCH_ROWS, rows);
@@ -103,12 +107,12 @@ impl Plan {
         })
     }
 
-    /// The layout table, an argument of the kernel ([`table`]).
+    /// The layout table, which is a kernel argument ([`table`]).
     pub(super) fn table(&self) -> &[u32] {
         &self.table
     }
 
-    /// Whether the layout is the one that `network_train_homework` is compiled for.
+    /// Whether the layout is the one that `network_train_homework` was compiled for.
     pub(super) fn has_constant_table(&self) -> bool {
         self.table == table::HOMEWORK
     }
@@ -117,39 +121,40 @@ impl Plan {
         self.blocks
     }
 
-    /// Dynamic shared memory of a block in bytes.
+    /// Dynamic shared memory per block in bytes.
     pub(super) fn shared_bytes(&self) -> u32 {
         self.shared_quads * size_of::<F32x4>() as u32
     }
 
-    /// Quads of the exchange buffer: the first layer's activations of two batches.
+    /// Size of the exchange buffer in quads: the first layer's activations for two batches.
     pub(super) fn exchange_quads(&self) -> usize {
         self.exchange_quads
     }
 
-    /// Quads of the workspace: all blocks' velocities, if they are in global memory.
+    /// Size of the workspace in quads: all blocks' velocities, if they are in global memory.
     pub(super) fn workspace_quads(&self) -> usize {
         self.workspace_quads
     }
 
-    /// Maximum batch size of a launch: the planned one, rounded up to a multiple of four.
+    /// Maximum batch size of a launch: the planned batch size, rounded up to a multiple of four.
     pub(super) fn batch_rows(&self) -> usize {
         self.table[table::BATCH_ROWS] as usize
     }
 
-    /// Whether the work of a block is small.
+    /// Whether each block's work is small enough.
     pub(super) fn is_worth_it(&self) -> bool {
         self.work <= MAX_WORK
     }
 }
 
-/// Multiply-adds of a step's first layer: one product in the forward pass, one in the backward pass.
+/// Multiply-adds of a step in the first layer: one product in the forward pass, one in the backward
+/// pass.
 fn first_layer_work(layout: &Layout, rows: u64) -> u64 {
     let layer = layout.layers()[0];
     2 * rows * u64::from(layer.features) * u64::from(layer.units)
 }
 
-/// A bump allocator of shared memory, in quads.
+/// A bump allocator for shared memory, in quads.
 #[derive(Debug, Default)]
 struct SharedMemory {
     used: u64,
@@ -163,7 +168,7 @@ impl SharedMemory {
     }
 }
 
-/// The table's entries of each layer.
+/// The table's entries for each layer.
 struct LayerColumns(Vec<[u64; table::COLUMNS]>);
 
 impl LayerColumns {
@@ -187,7 +192,8 @@ impl LayerColumns {
         Self(layers.iter().enumerate().map(allocate).collect())
     }
 
-    /// Allocates the activations and errors of `rows` samples, and sets the number of K-slices of the products.
+    /// Allocates the activations and deltas of `rows` samples, and sets the number of K-slices of
+    /// the products.
     fn activations(mut self, layers: &[LayerLayout], rows: u64, own: u64, memory: &mut SharedMemory) -> Self {
         for (index, (columns, layer)) in self.0.iter_mut().zip(layers).enumerate() {
             let across = odd(quads(layer.units));
@@ -196,8 +202,9 @@ impl LayerColumns {
             let across = if index == 0 && layers.len() > 1 { odd(own) } else { across };
             columns[table::ERRORS] = memory.take(rows * across);
             columns[table::ERRORS_STRIDE] = across;
-            // A product with a transposed factor reads along the depth K, so its tasks are split along K. The other
-            // products are split along K only as far as threads would be idle otherwise.
+            // A product with a transposed factor reads along the depth K, so its tasks are split
+            // along K. The other products are split along K only to use threads that would
+            // otherwise be idle.
             let along_depth = |depth: u64| depth.next_power_of_two().clamp(4, 32);
             columns[table::FORWARD_SLICES] = match index {
                 0 => along_depth(quads(layer.features)),
@@ -218,7 +225,8 @@ fn quads(count: u32) -> u64 {
     u64::from(count).div_ceil(4)
 }
 
-/// The smallest odd stride from `stride` on, so that rows start in different banks of shared memory.
+/// The smallest odd stride that is at least `stride`. It puts the starts of rows in different banks
+/// of shared memory.
 fn odd(stride: u64) -> u64 {
     stride | 1
 }

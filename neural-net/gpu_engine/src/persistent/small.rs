@@ -17,7 +17,7 @@ pub(in super::super) struct Small {
     rows: usize,
 }
 
-/// The expression with the kernel for these tiles.
+/// Evaluates an expression with the kernel for these tiles.
 macro_rules! with_kernel {
     ($tiles:expr, |$kernel:ident| $expression:expr) => {
         with_kernel!($tiles, $kernel, $expression, [12, 28, 84, 142, 244, 384, 844, 2442])
@@ -110,7 +110,7 @@ impl Small {
     }
 }
 
-/// The rule in the form of the kernel's argument. The layers' factors are in the plan.
+/// Converts the rule to the kernel's argument. The layers' factors are in the plan.
 fn small_rule(rule: Rule) -> SmallRule {
     let adam = rule.by_adam(0);
     SmallRule {

@@ -11,32 +11,35 @@ use super::LayerLayout;
 const ENOUGH_LARGE_TILES: u32 = 64;
 /// Number of blocks that occupy a GPU.
 const ENOUGH_BLOCKS: u32 = 256;
-/// Minimum number of samples in a part of a batch.
+/// Minimum number of samples per part of a batch.
 const SAMPLES_OF_PART: u32 = 256;
 
-/// Minimum number of samples in a batch for tensor cores: with fewer, most multiprocessors have no tile.
+/// Minimum number of samples in a batch for tensor cores: with fewer, most multiprocessors have no
+/// tile.
 const ENOUGH_ROWS: u32 = 4096;
-/// Maximum number of blocks by tensor cores: one per multiprocessor of a large GPU. It is the same for all GPUs, and with it the order of each sum.
+/// Maximum number of blocks with tensor cores: one per multiprocessor of a large GPU. It is the
+/// same for all GPUs, so each sum has the same order on all of them.
 const BLOCKS_BY_TENSOR_CORES: u32 = 128;
-/// The numbers of slices into which the warps of a forward block can be divided.
+/// Possible numbers of slices for the warps of a forward block.
 const SLICES: [u32; 5] = [12, 6, 4, 3, 2];
 
-/// The grid of a result's tiles, one block each.
+/// The grid of a result's tiles, one per block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TileGrid {
-    /// 16 × 16 cells.
+    /// 16 × 16 elements.
     Small(LaunchConfig),
-    /// 64 × 64 cells.
+    /// 64 × 64 elements.
     Large(LaunchConfig),
 }
 
 impl TileGrid {
-    /// The tiles of a result of `rows` × `columns`: large ones if there are enough of them and they are not mostly
-    /// empty.
+    /// The tiles for a result of `rows` × `columns`. Large tiles are chosen if there are enough of
+    /// them and they are not mostly empty.
     pub(super) fn of(rows: u32, columns: u32) -> Self {
         let large = u64::from(rows.div_ceil(64)) * u64::from(columns.div_ceil(64));
         if rows.min(columns) > 32 && large >= ENOUGH_LARGE_TILES.into() {
-            // No overflow: fewer than the cells, whose number fits into 32 bits.
+            // This cannot overflow: there are fewer tiles than elements, and the number of elements
+            // fits into 32 bits.
             return Self::Large(LaunchConfig::new(large as u32, THREADS));
         }
         Self::Small(LaunchConfig::new(rows.div_ceil(16) * columns.div_ceil(16), THREADS))
@@ -58,25 +61,28 @@ impl TileGrid {
     }
 }
 
-/// The number of parts along the batch that a layer's gradients are split into (split-K): one, unless the batch is
-/// large and the tiles are few.
+/// The number of parts that a layer's gradients are split into along the batch (split-K). It is
+/// one, unless the batch is large and there are few tiles.
 pub(super) fn parts_of_batch(batch_size: u32, layer: &LayerLayout) -> u32 {
     let blocks = TileGrid::of(layer.features + 1, layer.units).blocks();
     ENOUGH_BLOCKS.div_ceil(blocks).min(batch_size.div_ceil(SAMPLES_OF_PART)).max(1)
 }
 
-/// Whether the kernels with tensor cores can take samples of bytes of this layer's size, and a batch is large enough for them.
+/// Whether the tensor core kernels support samples stored as bytes for this layer size, and the
+/// batch is large enough for them.
 pub(super) fn suits_tensor_cores(batch_size: u32, layer: &LayerLayout) -> bool {
     batch_size >= ENOUGH_ROWS && layer.features.is_multiple_of(16)
 }
 
-/// Whether one launch takes the passes through the last layer: it is small, and its inputs are those of another layer.
+/// Whether one launch can run both passes through the last layer: the layer is small, and there is
+/// a layer below it.
 pub(super) fn is_small_last_layer(layers: &[LayerLayout]) -> bool {
     let is_small = |layer: &LayerLayout| layer.units <= LAST_UNITS && layer.features <= LAST_FEATURES;
     layers.len() > 1 && layers.last().is_some_and(is_small)
 }
 
-/// The launch that computes a layer's activations by tensor cores: with as many slices of the features as there are multiprocessors for the blocks.
+/// The launch that computes a layer's activations with tensor cores. It splits the features into as
+/// many slices as there are multiprocessors for the blocks.
 pub(super) fn forward_by_tensor_cores(batch_size: u32, layer: &LayerLayout) -> LaunchConfig {
     let tiles = |slices: u32| batch_size.div_ceil(TENSOR_THREADS / slices) * layer.units.div_ceil(TENSOR_UNITS);
     let slices = SLICES.into_iter().find(|&slices| tiles(slices) <= BLOCKS_BY_TENSOR_CORES).unwrap_or(1);
@@ -84,7 +90,8 @@ pub(super) fn forward_by_tensor_cores(batch_size: u32, layer: &LayerLayout) -> L
         .with_dynamic_shared(tensor_shared_bytes(layer.features))
 }
 
-/// The launch that computes a layer's gradients by tensor cores, in parts of the batch along the grid's y dimension.
+/// The launch that computes a layer's gradients with tensor cores, in parts of the batch along the
+/// grid's y dimension.
 pub(super) fn gradient_by_tensor_cores(layer: &LayerLayout) -> LaunchConfig {
     let tiles = (layer.features + 1).div_ceil(TENSOR_FEATURES) * layer.units.div_ceil(TENSOR_UNITS);
     LaunchConfig::new((tiles, (BLOCKS_BY_TENSOR_CORES / tiles).max(1)), THREADS)
