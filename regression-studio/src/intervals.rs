@@ -169,9 +169,9 @@ impl Intervals {
         Some([output - half_width, output + half_width])
     }
 
-    /// The share of rows with these residuals and spreads that have the true value in their
-    /// interval. With `groups`, it is the mean of the groups' shares. `None` without rows, or when
-    /// [`Intervals::interval`] is `None`.
+    /// The fraction of rows with these residuals and spreads that have the true value in their
+    /// interval. With `groups`, it is the mean of the groups' fractions. `None` without rows, or
+    /// when [`Intervals::interval`] is `None`.
     pub fn coverage(
         &self,
         percent: u8,
@@ -307,7 +307,7 @@ pub struct MeasuredIntervals {
     /// table.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_too_narrow: bool,
-    /// The share of test rows with the true value in their interval.
+    /// The fraction of test rows with the true value in their interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<f64>,
 }

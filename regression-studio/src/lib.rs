@@ -10,12 +10,11 @@
 //!   its predictions for a table.
 //! - [`trees`]: gradient-boosted trees, for comparison.
 //! - [`fleet`]: several training runs at once; [`cross_validation`]: each with another fold or
-//!   seed;
-//! [`search`]: each with other layers, learning rates and weight decays, recorded as [`tried`]
-//! runs. [`other_kind`]: a run of the other kind of network, for
-//! comparison. [`intervals`]: how certain a prediction is. [`contributions`],
-//! [`partial_dependence`]: why a prediction is what it is, for any function of standardized inputs,
-//! compared with the rows of [`background`]; [`explanation`]: the same for a model.
+//!   seed; [`search`]: each with other layers, learning rates and weight decays, recorded as
+//!   [`tried`] runs. [`other_kind`]: a run of the other kind of network, for comparison.
+//! - [`intervals`]: how certain a prediction is. [`contributions`], [`partial_dependence`]: why a
+//!   prediction is what it is, for any function of standardized inputs, compared with the rows of
+//!   [`background`]; [`explanation`]: the same for a model.
 //! - [`saved_run`]: a run in its saved form; [`run_folder`]: a run on disk. [`sigmoid`]: the scaled
 //!   sigmoid with gain and threshold.
 //!

@@ -26,7 +26,7 @@ pub struct Predictions {
     pub percent: u8,
     /// Why there are no intervals, in one line.
     pub why_no_intervals: Option<String>,
-    /// The share of rows in [`Predictions::metrics`] with the true value in their interval.
+    /// The fraction of rows in [`Predictions::metrics`] with the true value in their interval.
     pub coverage: Option<f64>,
     /// The metrics over the rows with a prediction and a true value, if there are any. For a run's
     /// own table, only test rows count.

@@ -8,7 +8,7 @@ use crate::{Settings, Table};
 
 /// Lower-case words that mark an identifier if they are a whole word of a column's name.
 const WORDS: [&str; 9] = ["id", "ids", "uid", "uuid", "guid", "key", "rowid", "serial", "idx"];
-/// Minimum share of different values in an identifier.
+/// Minimum fraction of distinct values in an identifier.
 const MIN_DISTINCT: f64 = 0.9;
 
 pub(super) fn find(table: &Table, features: &[&Column], settings: &Settings) -> Vec<Finding> {

@@ -9,8 +9,8 @@ use super::{Finding, MIN_ROWS, Sample, listed};
 use crate::Settings;
 use crate::table::Column;
 
-/// Maximum unexplained share 1 − R² of the target's variance if a line or a weighted sum determines
-/// it. Rounding to a hundredth of the range leaves less.
+/// Maximum unexplained fraction 1 − R² of the target's variance if a line or a weighted sum
+/// determines it. Rounding to a hundredth of the range leaves less.
 const LINEAR: f64 = 1e-4;
 /// The same for a sum of products. It is smaller because there are many more candidates.
 const PRODUCTS: f64 = 1e-6;
@@ -27,7 +27,7 @@ const MIN_STEPS: usize = 30;
 /// Maximum probability, as its logarithm, that each value of a feature has a single target value by
 /// chance.
 const CHANCE: f64 = -25.0;
-/// Maximum share of rows in which a column of a sum may be missing.
+/// Maximum fraction of rows in which a column of a sum may be missing.
 const MAX_MISSING: f64 = 0.1;
 
 /// Finds features that determine the target on their own. If there are none, looks for features
@@ -173,8 +173,8 @@ fn together<'a>(sample: &Sample, features: &[&'a Column]) -> Option<(Vec<&'a str
     Some((named(&factors), format!("R² of a sum of products {:.4}", 1.0 - unexplained)))
 }
 
-/// The columns with a weighted sum equal to the target, and the unexplained share of its variance,
-/// which is at most `tolerance`. `None` if there are none, or too few rows to tell.
+/// The columns with a weighted sum equal to the target, and the unexplained fraction of its
+/// variance, which is at most `tolerance`. `None` if there are none, or too few rows to tell.
 fn weighted_sum(columns: &[Vec<f64>], target: &[f64], tolerance: f64) -> Option<(Vec<usize>, f64)> {
     let columns: Vec<Option<Vec<f64>>> = columns.iter().map(|column| standardised(column)).collect();
     let varying: Vec<usize> = (0..columns.len()).filter(|&index| columns[index].is_some()).collect();
@@ -192,7 +192,8 @@ fn weighted_sum(columns: &[Vec<f64>], target: &[f64], tolerance: f64) -> Option<
         }
     }
     let right: Vec<f64> = (0..size).map(|index| dot(column(index), &target)).collect();
-    // The weights of some columns, and the share of the variance that their sum leaves unexplained.
+    // The weights of some columns, and the fraction of the variance that their sum leaves
+    // unexplained.
     let fit = |chosen: &[usize]| -> (Vec<f64>, f64) {
         let of_chosen = Array2::from_shape_fn((chosen.len(), chosen.len()), |(a, b)| products[[chosen[a], chosen[b]]]);
         let weights = solve_semidefinite(of_chosen, chosen.iter().map(|&index| right[index]).collect());

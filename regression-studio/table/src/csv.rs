@@ -13,8 +13,8 @@
 //!   with CR. A byte order mark or a declaration gives the encoding. Otherwise it is UTF-8 if most
 //!   lines that are not ASCII are valid UTF-8, or else chardetng's guess from them. In UTF-8, an
 //!   invalid cell is decoded as Windows-1252.
-//! - **Numbers**: 12, -0.5, .5, 1e-3, with thousands as in 1,234,567.5, 12,34,567.5, 1'234.5 or 1
-//!   234.5, and (50.00) for −50. Decimal commas are read if the file has them: most cells of a
+//! - **Numbers**: 12, -0.5, .5, 1e-3, with thousands as in 1,234,567.5, 12,34,567.5, 1'234.5 or
+//!   1 234.5, and (50.00) for −50. Decimal commas are read if the file has them: most cells of a
 //!   column that show their mark decide, or else such cells of the whole file. A currency or unit
 //!   that all numbers of a column share is dropped. Powers of ten (5K), durations (1:23:45, in
 //!   seconds) and spreadsheet marks ('123) are read if a whole column has them. Only finite values

@@ -14,8 +14,8 @@ pub(crate) struct Table {
     pub(crate) targets: Array2<f32>,
 }
 
-/// A table with two numbers x and y in [−1, 1) and one of three categories: target = sin(4x) + |y|
-/// + (1 in the first category).
+/// A table with two numbers x and y in [−1, 1) and one of three categories. The target is sin(4x) +
+/// |y|, plus 1 in the first category.
 pub(crate) fn table(rows: usize, seed: u64) -> Table {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(seed));
     let mut inputs = Array2::zeros((rows, 5));
