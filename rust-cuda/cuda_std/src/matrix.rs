@@ -1,5 +1,5 @@
 //! Products of small matrices by tensor cores: d = a · b + c for a of 16 × [`DEPTH`](Factor::DEPTH), b of `DEPTH` × 8, c and d of 16 × 8
-//! elements. From sm_80 on.
+//! elements. From sm_80 on. [`double`] has those of f64.
 //!
 //! A warp holds each matrix together: a lane has a fragment of it, some elements in registers, as PTX ISA 9.7.15 lays them out. [`A::new`],
 //! [`B::new`] and [`Sums::for_each`] call a function for a lane's own elements with their rows and columns, so that a kernel needs no
@@ -30,6 +30,8 @@
 //! Products of elements are exact. The simulator and the interpreter of PTX add a sum's products in the order of k, in f64, then c, and
 //! round once to f32. A tensor core adds in an order of its own and may truncate: its results differ in the last bits, and equal these
 //! where all sums are exact, as of small integers.
+
+pub mod double;
 
 #[cfg(target_arch = "nvptx64")]
 use core::arch::asm;

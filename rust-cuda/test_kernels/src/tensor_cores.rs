@@ -1,7 +1,7 @@
 //! Matrix products on tensor cores.
 
 use cuda_std::half::{bf16, f16};
-use cuda_std::matrix::{A, B, Bf16, COLUMNS, Factor, ROWS, Sums, Tf32, upper_halves};
+use cuda_std::matrix::{A, B, Bf16, COLUMNS, Factor, ROWS, Sums, Tf32, double, upper_halves};
 use cuda_std::{F32x4, Global, GlobalMut, dynamic_shared, kernel, thread};
 
 /// d = a · b for one tile: a is 16 × `DEPTH`, b `DEPTH` × 8 and d 16 × 8, all row-major, and elements are rounded to T. One warp, one
@@ -11,6 +11,15 @@ pub fn tile_product<T: Factor>(a: &[f32], b: &[f32], d: GlobalMut<f32>) {
     let a = A::<T>::new(|row, k| T::from_f32(a[row * T::DEPTH + k]));
     let b = B::<T>::new(|k, column| T::from_f32(b[k * COLUMNS + column]));
     Sums::zero().plus_product(&a, &b).for_each(|row, column, sum| d.set(row * COLUMNS + column, sum));
+}
+
+/// d = c + a · b for one tile of f64: a is 16 × 8, b 8 × 8, c and d are 16 × 8, all row-major. One warp.
+#[kernel]
+pub fn double_tile_product(a: &[f64], b: &[f64], c: &[f64], d: GlobalMut<f64>) {
+    let a = double::A::new(|row, k| a[row * double::DEPTH + k]);
+    let b = double::B::new(|k, column| b[k * COLUMNS + column]);
+    let c = double::Sums::new(|row, column| c[row * COLUMNS + column]);
+    c.plus_product(&a, &b).for_each(|row, column, sum| d.set(row * COLUMNS + column, sum));
 }
 
 /// d = a · b for one tile, as [`tile_product`], of elements that are rounded towards zero to bf16. They are in shared memory, row by row, in

@@ -80,6 +80,7 @@ fn ptx_has_the_instructions_that_the_kernels_exercise() {
         "cvt.rn.bf16.f32",
         "mma.sync.aligned.m16n8k8",
         "mma.sync.aligned.m16n8k16",
+        "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64",
     ];
     for ptx in PTX {
         let expected = all_architectures.iter().chain(sm_80.iter().filter(|_| ptx.compute_capability() >= (8, 0)));

@@ -8,7 +8,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use test_kernels::copies::{ROW, copies_past_registers, sums_of_rows};
 use test_kernels::half_precision::{narrowed, scaled_sum, squares_by_half, widened};
-use test_kernels::tensor_cores::{tile_product, tile_product_of_rows};
+use test_kernels::tensor_cores::{double_tile_product, tile_product, tile_product_of_rows};
 
 /// The bits of a float, equal for all NaNs.
 fn bits_of(x: f32) -> u32 {
@@ -55,6 +55,7 @@ macro_rules! has_bits {
 has_bits! {
     f32: bits_of;
     u64: u64::from;
+    f64: |x: f64| if x.is_nan() { u64::MAX } else { x.to_bits() };
     f16: f16::to_bits;
     bf16: bf16::to_bits;
     F32x4: |x: F32x4| x.to_array().into_iter().fold(0_u128, |bits, x| bits << 32 | u128::from(bits_of(x)));
@@ -146,6 +147,24 @@ proptest! {
                 let sum: i32 = (0..depth).map(|k| a[i / 8 * depth + k] * b[k * 8 + i % 8]).sum();
                 prop_assert_eq!(result, sum as f32, "depth {}", depth);
             }
+        }
+    }
+
+    /// Any numbers: each sum is the chain of multiply-adds from c on, in the order of k.
+    #[test]
+    fn products_of_tiles_of_doubles(
+        a in vec(any::<f64>(), 128), b in vec(any::<f64>(), 64), c in vec(any::<f64>(), 128), are_near in any::<bool>()
+    ) {
+        // Between 1 and 2, where each addition rounds.
+        let near = |x: Vec<f64>| -> Vec<f64> {
+            let fraction = |x: f64| f64::from_bits(x.to_bits() & ((1 << 52) - 1) | 1023 << 52);
+            if are_near { x.into_iter().map(fraction).collect() } else { x }
+        };
+        let (a, b, c) = (near(a), near(b), near(c));
+        let result = results!(double_tile_product, LaunchConfig::new(1, 32), 128, [a, b, c]);
+        for (i, result) in result.into_iter().enumerate() {
+            let sum = (0..8).fold(c[i], |sum, k| a[i / 8 * 8 + k].mul_add(b[k * 8 + i % 8], sum));
+            prop_assert_eq!(result.bits(), sum.bits(), "{} instead of {}", result, sum);
         }
     }
 

@@ -277,6 +277,32 @@ fn products_of_bytes_and_of_f64_match_the_reference() {
     }
 }
 
+/// Each sum begins with C and adds the products in the order of k, each by a fused multiply-add: no other order has these bits.
+#[test]
+fn products_of_f64_are_chains_of_multiply_adds() {
+    let mut rng = SmallRng::seed_from_u64(test_support::seed(11));
+    let mut matrix = |count: usize| -> Vec<f64> { (0..count).map(|_| rng.random_range(1.0..2.0)).collect() };
+    let (a, b, c) = (matrix(8 * 4), matrix(4 * 8), matrix(8 * 8));
+    let words: Vec<u64> = (0..32)
+        .flat_map(|lane| {
+            let (group, place) = (lane / 4, lane % 4);
+            let [left, right] = [0, 1].map(|i| c[group * 8 + 2 * place + i]);
+            [a[group * 4 + place], b[place * 8 + group], left, right].map(f64::to_bits)
+        })
+        .collect();
+    let body = "
+        mad.wide.u32 d0, tid, 32, input; ld.global.u64 d2, [d0]; ld.global.u64 d3, [d0+8];
+        ld.global.u64 d4, [d0+16]; ld.global.u64 d5, [d0+24];
+        mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {d4, d5}, {d2}, {d3}, {d4, d5};
+        mad.wide.u32 d1, tid, 16, output; st.global.u64 [d1], d4; st.global.u64 [d1+8], d5; ret;";
+    let found = Kernel::new(body).input8(&words).output_bytes(512).words8(64);
+    for (i, word) in found.into_iter().enumerate() {
+        let (row, column) = (i / 8, i % 8);
+        let chain = (0..4).fold(c[i], |sum, k| a[row * 4 + k].mul_add(b[k * 8 + column], sum));
+        assert_eq!(f64::from_bits(word), chain, "row {row}, column {column}");
+    }
+}
+
 #[test]
 fn a_tf32_operand_is_truncated_to_ten_fraction_bits() {
     let body = "
@@ -424,6 +450,11 @@ fn mismatched_shapes_and_types_are_rejected() {
         "mma.sync.aligned.m16n8k8.row.col.f16.bf16.bf16.f16 {r0, r1}, {r0, r1}, {r0}, {r0, r1};",
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {r0, r1, r2}, {r0, r1}, {r0}, {r0, r1, r2, r3};",
         "mma.sync.m16n8k8.row.col.f32.f16.f16.f32 {r0, r1, r2, r3}, {r0, r1}, {r0}, {r0, r1, r2, r3};",
+        "mma.sync.aligned.m8n8k4.row.col.satfinite.f64.f64.f64.f64 {d0, d1}, {d2}, {d3}, {d0, d1};",
+        "mma.sync.aligned.m8n8k8.row.col.f64.f64.f64.f64 {d0, d1}, {d2}, {d3}, {d0, d1};",
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {d0, d1}, {d2, d4}, {d3}, {d0, d1};",
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f32.f64 {d0, d1}, {d2}, {d3}, {d0, d1};",
+        "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {r0, r1}, {d2}, {d3}, {r0, r1};",
         "ldmatrix.sync.aligned.m8n8.x3.shared.b16 {r0, r1, r2}, [r3];",
         "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {r0}, [r3];",
         "ldmatrix.sync.aligned.m8n8.x1.global.b16 {r0}, [d3];",
