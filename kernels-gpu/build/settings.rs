@@ -130,6 +130,8 @@ pub(crate) fn builder(kernels: &Path, arch: Arch) -> CudaBuilder {
         true => {
             let builder = TENSOR_CORES.iter().fold(builder, |builder, kernel| builder.launch_bounds(kernel, 256, 1));
             let builder = builder.launch_bounds("matmul_one_block_tensor_f32", 1024, 1);
+            let builder = builder.launch_bounds("matmul_one_block_tensor_f64", 1024, 1);
+            let builder = builder.launch_bounds("matmul_tensor_f64", 384, 1);
             builder.launch_bounds("network_forward_bytes_tensor", 384, 1)
         }
         false => builder,

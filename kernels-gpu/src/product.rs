@@ -13,10 +13,15 @@
 //! | 8 tensor cores | a float is the sum of three bf16, which tensor cores multiply |
 //! | 9 one block, tensor cores | the three bf16 of columns of all rows stay in shared memory |
 //!
+//! In double precision tensor cores multiply f64 themselves: rung 8 has the tiles of rung 7, rung 9 tiles of 128 × 128 cells.
+//!
 //! Every kernel takes `x`, a row-major `rows` × `columns` matrix, and `out`, `rows` × `rows`. `x` and `out` must have
-//! fewer than 2³² elements each. Rungs 1 to 5 exist in single and in double precision, rungs 6 to 9 in single precision.
+//! fewer than 2³² elements each. Rungs 1 to 5, 8 and 9 exist in single and in double precision, rungs 6
+//! and 7 in single precision.
 
 mod cells;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod double_tiles;
 mod grid;
 mod rung1_naive;
 mod rung2_symmetric;
@@ -26,7 +31,11 @@ mod rung5_double_buffered;
 mod rung6_resident;
 mod rung7_grid;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod rung8_double;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod rung8_tensor_cores;
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+mod rung9_double;
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 mod rung9_one_block_tensor;
 mod scalar;
@@ -39,7 +48,11 @@ pub use rung5_double_buffered::{matmul_kernel_f32, matmul_kernel_f64};
 pub use rung6_resident::matmul_resident_f32;
 pub use rung7_grid::{GRID_SHARED_BYTES, matmul_grid_f32};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use rung8_double::{DOUBLE_TENSOR_SHARED_BYTES, DOUBLE_TENSOR_THREADS, matmul_tensor_f64};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use rung8_tensor_cores::{TENSOR_SHARED_BYTES, matmul_tensor_f32};
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use rung9_double::{DOUBLE_ONE_BLOCK_BYTES, matmul_one_block_tensor_f64};
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 pub use rung9_one_block_tensor::{TENSOR_DEPTH, matmul_one_block_tensor_f32, one_block_tensor_bytes};
 

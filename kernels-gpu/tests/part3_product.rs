@@ -225,6 +225,101 @@ fn part3_the_tiles_of_the_last_rung_cover_the_lower_triangle() {
     }
 }
 
+/// X·Xᵀ of f64 by tensor cores, in one block or by a grid of `blocks`.
+fn by_double_tensor_cores(x: &[f64], [rows, columns]: [usize; 2], blocks: Option<u32>) -> Result<Vec<f64>, String> {
+    let mut out = SimulatorBuffer::uninitialized(rows * rows);
+    let x = SimulatorBuffer::from_slice(x);
+    let arguments = (&x, rows as u32, columns as u32, &mut out);
+    let launched = match blocks {
+        None => {
+            let config = LaunchConfig::new(1, THREADS).with_dynamic_shared(DOUBLE_ONE_BLOCK_BYTES);
+            simulator::launch(&matmul_one_block_tensor_f64, config, arguments)
+        }
+        Some(blocks) => {
+            let config = LaunchConfig::new(blocks, DOUBLE_TENSOR_THREADS);
+            let config = config.with_dynamic_shared(DOUBLE_TENSOR_SHARED_BYTES);
+            simulator::launch(&matmul_tensor_f64, config, arguments)
+        }
+    };
+    launched.map(|_| out.to_vec()).map_err(|error| error.to_string())
+}
+
+/// Checks both kernels of f64 by tensor cores against the chain of multiply-adds in the order of X's columns: all bits but those of a NaN.
+fn check_double_tensor(x: &[f64], [rows, columns]: [usize; 2], blocks: u32) {
+    for blocks in [None, Some(blocks)] {
+        let products = by_double_tensor_cores(x, [rows, columns], blocks).unwrap();
+        assert_eq!(products.len(), rows * rows);
+        for (cell, product) in products.into_iter().enumerate() {
+            let (i, j) = (cell / rows, cell % rows);
+            let chain = (0..columns).fold(0.0_f64, |sum, p| x[i * columns + p].mul_add(x[j * columns + p], sum));
+            let is_same = product.to_bits() == chain.to_bits() || product.is_nan() && chain.is_nan();
+            assert!(is_same, "{rows} × {columns}, {blocks:?}: ({i}, {j}) is {product:e} instead of {chain:e}");
+        }
+    }
+}
+
+/// One row, no column; around a set of rows, a K-block, the tiles and their squares; more and fewer blocks than tiles.
+#[test]
+fn part3_products_of_doubles_by_tensor_cores_have_the_bits_of_multiply_adds() {
+    for (rows, columns, blocks) in [
+        (1, 1, 1),
+        (1, 40, 3),
+        (5, 0, 1),
+        (15, 16, 2),
+        (16, 15, 1),
+        (17, 17, 1),
+        (48, 33, 2),
+        (64, 32, 1),
+        (65, 7, 5),
+        (127, 9, 4),
+        (128, 16, 3),
+        (129, 33, 2),
+        (144, 8, 40),
+        (257, 20, 7),
+    ] {
+        check_double_tensor(&uniform_values(rows * columns, 11), [rows, columns], blocks);
+    }
+    assert_eq!(by_double_tensor_cores(&[], [0, 0], None), Ok(Vec::new()));
+    assert_eq!(by_double_tensor_cores(&[], [0, 9], Some(2)), Ok(Vec::new()));
+}
+
+/// Infinities and NaN spread as in multiply-adds; a sum of −0, of products that are too small for a number, stays −0.
+#[test]
+fn part3_products_of_rare_doubles_by_tensor_cores_have_the_bits_of_multiply_adds() {
+    const RARE: [f64; 8] =
+        [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MAX, f64::MIN, f64::MIN_POSITIVE / 8.0, -0.0, 1e-200];
+    let [rows, columns] = [70, 21];
+    let mut x = uniform_values(rows * columns, 12);
+    for (i, &value) in RARE.iter().enumerate() {
+        x[(8 * i + 1) * columns + 2 * i] = value;
+    }
+    check_double_tensor(&x, [rows, columns], 2);
+    // Each product of two rows is −1e-400, but that of a row by itself.
+    let signs: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { 1e-200 } else { -1e-200 }).collect();
+    check_double_tensor(&signs, [20, 1], 1);
+    assert_eq!(by_double_tensor_cores(&signs, [20, 1], None).unwrap()[1].to_bits(), (-0.0_f64).to_bits());
+}
+
+#[test]
+fn part3_products_of_doubles_by_tensor_cores_reject_too_little_shared_memory() {
+    let mut out = SimulatorBuffer::uninitialized(4);
+    let x = SimulatorBuffer::from_slice(&uniform_values(2 * 20, 1));
+    let config = LaunchConfig::new(1, THREADS).with_dynamic_shared(DOUBLE_ONE_BLOCK_BYTES - 8 * 20);
+    let error = simulator::launch(&matmul_one_block_tensor_f64, config, (&x, 2, 20, &mut out)).unwrap_err();
+    assert!(error.to_string().contains("is outside of the shared array"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
+
+    #[test]
+    fn part3_products_of_doubles_of_random_shapes_have_the_bits_of_multiply_adds(
+        rows in 1_usize..150, columns in 0_usize..50, blocks in 1_u32..8, seed in any::<u64>()
+    ) {
+        check_double_tensor(&uniform_values(rows * columns, seed), [rows, columns], blocks);
+    }
+}
+
 /// What the kernel would do wrong with another depth or too little shared memory, it does not begin.
 #[test]
 fn part3_resident_products_reject_a_wrong_depth_and_too_little_shared_memory() {

@@ -1,5 +1,7 @@
 //! Access to the operand and the result, shared by all rungs.
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+use cuda_std::DynamicShared;
 use cuda_std::{Global, GlobalMut, math};
 
 use super::scalar::Scalar;
@@ -23,6 +25,13 @@ impl<'a, T: Scalar> Matrix<'a, T> {
     #[inline(always)]
     pub(super) fn get(self, row: u32, p: u32) -> T {
         self.values[(row * self.columns + p) as usize]
+    }
+
+    /// Begins to copy the element at row `row` and column `p` to element `to` of shared memory.
+    #[inline(always)]
+    #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+    pub(super) fn copy_async(self, shared: &DynamicShared<T>, to: usize, row: u32, p: u32) {
+        shared.copy_async(to, self.values, (row * self.columns + p) as usize);
     }
 
     /// The element at row `row` and column `p`, or 0 out of bounds: a tile across the matrix's edge is padded with

@@ -164,7 +164,7 @@ impl<'a, const ALIGNED: bool> Tile<'a, ALIGNED> {
 
 /// Row and column of output tile `tile` among the tiles. Each lane compares with another row's first tile.
 #[inline(always)]
-fn place_of_tile(tile: u32) -> (u32, u32) {
+pub(super) fn place_of_tile(tile: u32) -> (u32, u32) {
     let mut i = 0;
     loop {
         let rows_before = warp::ballot(grid_tiles_before(i + warp::lane_id() + 1) <= tile).count_ones();
