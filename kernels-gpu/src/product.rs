@@ -40,6 +40,8 @@ mod rung9_double;
 mod rung9_one_block_tensor;
 mod scalar;
 
+#[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
+pub use double_tiles::DOUBLE_TENSOR_DEPTH;
 pub use rung1_naive::{matmul_naive_f32, matmul_naive_f64};
 pub use rung2_symmetric::{matmul_symmetric_f32, matmul_symmetric_f64};
 pub use rung3_shared_tiles::{matmul_tiles_f32, matmul_tiles_f64};

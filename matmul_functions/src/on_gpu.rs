@@ -30,10 +30,10 @@ pub enum Rung {
     Resident,
     /// Tiles for all multiprocessors, in more than one block. Only in single precision.
     Grid,
-    /// The same tiles by tensor cores. Only in single precision, and where the device's PTX has the kernel.
+    /// The same tiles by tensor cores. Only where the device's PTX has the kernel.
     TensorCores,
-    /// One block by tensor cores: a K-block of all rows stays in shared memory. Only in single precision, where the device's PTX has the
-    /// kernel, and for rows of which at least [`TENSOR_DEPTH`](product::TENSOR_DEPTH) columns fit.
+    /// One block by tensor cores. Only where the device's PTX has the kernel. In single precision a K-block of all rows stays in shared
+    /// memory, for rows of which at least [`TENSOR_DEPTH`](product::TENSOR_DEPTH) columns fit.
     OneBlockTensor,
 }
 
@@ -113,13 +113,21 @@ pub enum MatmulGpuError {
 
 /// The element types with GPU kernels.
 pub trait OnGpu: gpu::Element {
-    /// Whether the rungs above [`Rung::Buffered`] have a kernel for the element type.
+    /// Whether [`Rung::Resident`] and [`Rung::Grid`] have a kernel for the element type.
     #[doc(hidden)]
     const HAS_ALL_RUNGS: bool;
+
+    /// Threads and bytes of shared memory of a block of [`Rung::TensorCores`].
+    #[doc(hidden)]
+    const TENSOR_BLOCK: [u32; 2];
 
     /// Whether the device has the kernels of [`Rung::TensorCores`] and [`Rung::OneBlockTensor`] for the element type.
     #[doc(hidden)]
     fn has_tensor_cores(device: &Device) -> bool;
+
+    /// The K-blocks of [`Rung::OneBlockTensor`] for X of this shape; `None` if they do not fit into `shared_bytes`.
+    #[doc(hidden)]
+    fn tensor_blocks(shape: (u32, u32), shared_bytes: u32) -> Option<TensorBlocks>;
 
     /// Launches the kernel of a rung; `None` if the element type has none.
     #[doc(hidden)]
@@ -128,15 +136,33 @@ pub trait OnGpu: gpu::Element {
         Self: MatmulElement;
 }
 
+/// The K-blocks of [`Rung::OneBlockTensor`].
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TensorBlocks {
+    /// Their number of columns of X.
+    depth: u32,
+    /// Their bytes of shared memory.
+    shared_bytes: u32,
+}
+
 impl OnGpu for f32 {
     const HAS_ALL_RUNGS: bool = true;
+    const TENSOR_BLOCK: [u32; 2] = [product::TENSOR_THREADS, product::TENSOR_SHARED_BYTES];
 
     fn has_tensor_cores(device: &Device) -> bool {
         device.has(&product::matmul_tensor_f32)
     }
 
+    fn tensor_blocks(shape: (u32, u32), shared_bytes: u32) -> Option<TensorBlocks> {
+        one_block_tensor_depth(shape, shared_bytes).map(|depth| TensorBlocks {
+            depth,
+            shared_bytes: depth / product::TENSOR_DEPTH * product::one_block_tensor_bytes(shape.0),
+        })
+    }
+
     fn launch(work: &mut MatmulGpu<Self>, rung: Rung, config: LaunchConfig) -> Option<Result<(), Error>> {
-        let MatmulGpu { device, ref x, ref mut out, shape: (rows, columns), depth, tensor_depth } = *work;
+        let MatmulGpu { device, ref x, ref mut out, shape: (rows, columns), depth, tensor_blocks } = *work;
         let arguments = (x, rows, columns, &mut *out);
         let launched = match rung {
             Rung::Naive => device.launch(&product::matmul_naive_f32, config, arguments),
@@ -148,7 +174,8 @@ impl OnGpu for f32 {
             Rung::Grid => device.launch(&product::matmul_grid_f32, config, arguments),
             Rung::TensorCores => device.launch(&product::matmul_tensor_f32, config, arguments),
             Rung::OneBlockTensor => {
-                device.launch(&product::matmul_one_block_tensor_f32, config, (x, rows, columns, tensor_depth?, out))
+                let arguments = (x, rows, columns, tensor_blocks?.depth, out);
+                device.launch(&product::matmul_one_block_tensor_f32, config, arguments)
             }
         };
         Some(launched.map(drop))
@@ -157,9 +184,17 @@ impl OnGpu for f32 {
 
 impl OnGpu for f64 {
     const HAS_ALL_RUNGS: bool = false;
+    const TENSOR_BLOCK: [u32; 2] = [product::DOUBLE_TENSOR_THREADS, product::DOUBLE_TENSOR_SHARED_BYTES];
 
-    fn has_tensor_cores(_: &Device) -> bool {
-        false
+    fn has_tensor_cores(device: &Device) -> bool {
+        device.has(&product::matmul_tensor_f64)
+    }
+
+    /// The kernel's K-blocks are of one size.
+    fn tensor_blocks(_: (u32, u32), shared_bytes: u32) -> Option<TensorBlocks> {
+        let blocks =
+            TensorBlocks { depth: product::DOUBLE_TENSOR_DEPTH, shared_bytes: product::DOUBLE_ONE_BLOCK_BYTES };
+        (blocks.shared_bytes <= shared_bytes).then_some(blocks)
     }
 
     fn launch(work: &mut MatmulGpu<Self>, rung: Rung, config: LaunchConfig) -> Option<Result<(), Error>> {
@@ -171,26 +206,32 @@ impl OnGpu for f64 {
             Rung::Tiles => device.launch(&product::matmul_tiles_f64, config, arguments),
             Rung::Registers => device.launch(&product::matmul_registers_f64, config, arguments),
             Rung::Buffered => device.launch(&product::matmul_kernel_f64, config, arguments),
-            Rung::Resident | Rung::Grid | Rung::TensorCores | Rung::OneBlockTensor => return None,
+            Rung::TensorCores => device.launch(&product::matmul_tensor_f64, config, arguments),
+            Rung::OneBlockTensor => device.launch(&product::matmul_one_block_tensor_f64, config, arguments),
+            Rung::Resident | Rung::Grid => return None,
         };
         Some(launched.map(drop))
     }
 }
 
-/// The launch of a rung's kernel for X of `rows` rows; [`Rung::Resident`] has K-blocks of `depth` columns, [`Rung::OneBlockTensor`] of
-/// `tensor_depth`. None without them.
-fn launch_config(rung: Rung, rows: u32, depth: Option<u32>, tensor_depth: Option<u32>) -> Option<LaunchConfig> {
+/// The launch of a rung's kernel for X of `rows` rows; [`Rung::Resident`] has K-blocks of `depth` columns, [`Rung::OneBlockTensor`]
+/// `tensor_blocks`. None without them.
+fn launch_config<F: OnGpu>(
+    rung: Rung,
+    rows: u32,
+    depth: Option<u32>,
+    tensor_blocks: Option<TensorBlocks>,
+) -> Option<LaunchConfig> {
     let one_block = LaunchConfig::new(1, product::THREADS);
-    let for_tiles = |threads| LaunchConfig::new(product::grid_tiles(rows).max(1), threads);
+    let for_tiles = |[threads, shared_bytes]: [u32; 2]| {
+        LaunchConfig::new(product::grid_tiles(rows).max(1), threads).with_dynamic_shared(shared_bytes)
+    };
     Some(match rung {
         Rung::Naive | Rung::Symmetric | Rung::Tiles | Rung::Registers | Rung::Buffered => one_block,
         Rung::Resident => one_block.with_dynamic_shared(depth? * bytes_per_column(rows)),
-        Rung::OneBlockTensor => {
-            let steps = tensor_depth? / product::TENSOR_DEPTH;
-            one_block.with_dynamic_shared(steps * product::one_block_tensor_bytes(rows))
-        }
-        Rung::Grid => for_tiles(product::GRID_THREADS).with_dynamic_shared(product::GRID_SHARED_BYTES),
-        Rung::TensorCores => for_tiles(product::TENSOR_THREADS).with_dynamic_shared(product::TENSOR_SHARED_BYTES),
+        Rung::OneBlockTensor => one_block.with_dynamic_shared(tensor_blocks?.shared_bytes),
+        Rung::Grid => for_tiles([product::GRID_THREADS, product::GRID_SHARED_BYTES]),
+        Rung::TensorCores => for_tiles(F::TENSOR_BLOCK),
     })
 }
 
@@ -246,8 +287,8 @@ pub struct MatmulGpu<'a, F: MatmulElement> {
     shape: (u32, u32),
     /// Depth of the K-blocks of [`Rung::Resident`], if it has a kernel for the element type and the shape.
     depth: Option<u32>,
-    /// The same of [`Rung::OneBlockTensor`], which the device's PTX may lack too.
-    tensor_depth: Option<u32>,
+    /// The K-blocks of [`Rung::OneBlockTensor`], which the device's PTX may lack too.
+    tensor_blocks: Option<TensorBlocks>,
 }
 
 impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
@@ -270,22 +311,22 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
             true => resident_depth((m, n), device.max_shared_bytes()),
             false => None,
         };
-        let tensor_depth = match F::has_tensor_cores(device) {
-            true => one_block_tensor_depth((m, n), device.max_shared_bytes()),
+        let tensor_blocks = match F::has_tensor_cores(device) {
+            true => F::tensor_blocks((m, n), device.max_shared_bytes()),
             false => None,
         };
-        Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n), depth, tensor_depth })
+        Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n), depth, tensor_blocks })
     }
 
     /// The rungs with a kernel for the device, the element type and the shape, in ascending order: the first five, and in single
-    /// precision [`Rung::Grid`], [`Rung::Resident`] where enough columns of X fit into the device's shared memory, and
+    /// precision [`Rung::Grid`], and [`Rung::Resident`] where enough columns of X fit into the device's shared memory; then
     /// [`Rung::TensorCores`] and [`Rung::OneBlockTensor`] where the device's PTX has their kernels, the latter also where columns fit.
     pub fn rungs(&self) -> Vec<Rung> {
         let has_kernel = |rung: &Rung| match rung {
             Rung::Resident => self.depth.is_some(),
             Rung::Grid => F::HAS_ALL_RUNGS,
             Rung::TensorCores => F::has_tensor_cores(self.device),
-            Rung::OneBlockTensor => self.tensor_depth.is_some(),
+            Rung::OneBlockTensor => self.tensor_blocks.is_some(),
             _ => true,
         };
         Rung::ALL.into_iter().filter(has_kernel).collect()
@@ -294,7 +335,7 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
     /// The last of [`Self::rungs`] that is one block, as the homework asks; without a GPU not [`Rung::OneBlockTensor`], whose products
     /// take the simulator and the interpreter longer.
     pub fn fastest(&self) -> Rung {
-        if self.tensor_depth.is_some() && self.device.is_gpu() {
+        if self.tensor_blocks.is_some() && self.device.is_gpu() {
             return Rung::OneBlockTensor;
         }
         if self.depth.is_some() { Rung::Resident } else { Rung::Buffered }
@@ -307,7 +348,7 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
     pub fn launch(&mut self, rung: Rung) -> Result<(), MatmulGpuError> {
         let rows = self.shape.0;
         let no_kernel = || MatmulGpuError::NoKernel { rung, rows };
-        let config = launch_config(rung, rows, self.depth, self.tensor_depth).ok_or_else(no_kernel)?;
+        let config = launch_config::<F>(rung, rows, self.depth, self.tensor_blocks).ok_or_else(no_kernel)?;
         match F::launch(self, rung, config).ok_or_else(no_kernel)? {
             Err(Error::NoSuchKernel { .. }) if rung == Rung::TensorCores => Err(no_kernel()),
             launched => Ok(launched?),
@@ -356,6 +397,14 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn part3_k_blocks_of_doubles_by_tensor_cores_fit_into_any_gpu_with_them() {
+        let shared_bytes = 2 * 256 * 20 * 8;
+        assert_eq!(f64::tensor_blocks((784, 128), 99 * 1024), Some(TensorBlocks { depth: 16, shared_bytes }));
+        assert_eq!(f64::tensor_blocks((9000, 0), shared_bytes), f64::tensor_blocks((1, 1), 227 * 1024));
+        assert_eq!(f64::tensor_blocks((784, 128), shared_bytes - 1), None);
     }
 
     #[test]

@@ -67,7 +67,8 @@ fn part3_program_checks_every_rung_of_the_ladder() {
         }
         for rung in ["7 all multiprocessors", "8 tensor cores", "9 one block, tensor cores"] {
             let passed = stdout.contains(&format!("rung {rung} passed (simulator)"));
-            assert_eq!(passed, dtype == "f32", "{rung}: {stdout}");
+            // Rung 7 has a kernel in f32 alone.
+            assert_eq!(passed, dtype == "f32" || !rung.starts_with('7'), "{rung}: {stdout}");
         }
     }
 }

@@ -7,8 +7,10 @@ use super::cells::{self, Matrix};
 
 /// Rows of a set: those of the left factor of a product.
 const SET: u32 = 16;
-/// Columns of X in a K-block.
-const DEPTH: u32 = 16;
+/// Columns of X in a K-block of [`matmul_tensor_f64`](super::matmul_tensor_f64) and
+/// [`matmul_one_block_tensor_f64`](super::matmul_one_block_tensor_f64).
+pub const DOUBLE_TENSOR_DEPTH: u32 = 16;
+const DEPTH: u32 = DOUBLE_TENSOR_DEPTH;
 /// Columns of X in a product.
 const STEP: u32 = 8;
 /// Stride of the lines of a K-block in shared memory: those of 16 lanes that load at once are in different banks.
