@@ -28,7 +28,7 @@ fn ptx_of_each_architecture_has_the_same_kernels_but_those_of_clusters_and_tenso
     let is_of_tensor_cores = |kernel: &&str| ["tensor", "train_small"].iter().any(|part| kernel.contains(part));
     let (of_tensor_cores, others): (Vec<&str>, Vec<&str>) =
         entries(middle.text()).into_iter().partition(is_of_tensor_cores);
-    assert_eq!((of_tensor_cores.len(), &others), (14, &kernels));
+    assert_eq!((of_tensor_cores.len(), &others), (16, &kernels));
     let (of_clusters, others): (Vec<&str>, Vec<&str>) =
         entries(newest.text()).into_iter().partition(|kernel| kernel.contains("cluster"));
     assert_eq!((of_clusters.len(), others), (7, entries(middle.text())));

@@ -120,6 +120,28 @@ macro_rules! product {
     };
 }
 
+/// X·Xᵀ of f64 by tensor cores, with the bits of the other rungs.
+macro_rules! double_tensor {
+    ($kernel:ident, |$case:ident| $config:expr) => {
+        Entry {
+            since: (8, 0),
+            ..entry!(
+                $kernel,
+                |device, $case| {
+                    let [rows, columns] = $case.sizes;
+                    let x = device.upload(&f64::random_values(rows * columns, $case.seed));
+                    let mut out = device.uninitialized::<f64>(rows * rows);
+                    device.launch(&$kernel, $config, (&x, rows as u32, columns as u32, &mut out))?;
+                    device.download(&out)
+                },
+                product_reference::<f64>,
+                random_product,
+                DOUBLE_TENSOR_CASES
+            )
+        }
+    };
+}
+
 macro_rules! maximum {
     ($kernel:ident, $boundary:expr) => {
         entry!(
@@ -326,6 +348,11 @@ pub(crate) static ENTRIES: &[Entry] = &[
             ONE_BLOCK_TENSOR_CASES
         )
     },
+    double_tensor!(matmul_tensor_f64, |case| {
+        LaunchConfig::new(1 + case.seed as u32 % 4, DOUBLE_TENSOR_THREADS)
+            .with_dynamic_shared(DOUBLE_TENSOR_SHARED_BYTES)
+    }),
+    double_tensor!(matmul_one_block_tensor_f64, |case| case.config.with_dynamic_shared(DOUBLE_ONE_BLOCK_BYTES)),
     of_bytes!(network_forward_bytes_16, bytes::small::forward, bytes::forward_reference),
     of_bytes!(network_forward_bytes_64, bytes::large::forward, bytes::forward_reference),
     of_bytes!(network_update_bytes_16, bytes::small::update, bytes::update_reference),
@@ -588,6 +615,19 @@ const TENSOR_PRODUCT_CASES: &[fn() -> Case] = &[
     || product_case(200, 3),
     || product_case(200, 4),
     || product_case(70, 133),
+];
+
+/// Shapes around the tiles of 64 × 48 and 128 × 128 cells, the sets of 16 rows and the K-blocks; the seed sets the number of blocks too.
+const DOUBLE_TENSOR_CASES: &[fn() -> Case] = &[
+    || product_case(37, 21),
+    || product_case(2, 1),
+    || product_case(1, 33),
+    || product_case(3, 0),
+    || product_case(0, 4),
+    || product_case(64, 16),
+    || product_case(100, 48),
+    || Case { seed: 3, ..product_case(133, 19) },
+    || product_case(260, 9),
 ];
 
 /// Shapes with an odd and an even number of sets of 16 rows, whole and cut ones, one K-block and several.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use cuda_std::F32x4;
 use gpu::{Device, Element, LaunchConfig};
 use kernels_gpu::{correlation, greyscale, latency, maximum, product};
-use matmul_functions::{MatmulGpu, Rung};
+use matmul_functions::{MatmulElement, MatmulGpu, Rung};
 use ndarray::Array2;
 use neural_net::engine::{Engine, GpuEngine, GpuOptions, GpuPath, Parameters};
 use neural_net::network::Initialization;
@@ -22,8 +22,10 @@ pub(super) fn names() -> Vec<&'static str> {
     let mut names = MAXIMUM.to_vec();
     names.extend(LATENCY);
     names.extend(PRODUCTS.iter().flat_map(|(single, double)| [single, double]));
-    names.extend([RESIDENT_PRODUCT, ONE_BLOCK_TENSOR_PRODUCT]);
+    names.push(RESIDENT_PRODUCT);
+    names.extend(ONE_BLOCK_TENSOR_PRODUCTS);
     names.extend(GRID_PRODUCTS);
+    names.push(DOUBLE_TENSOR_PRODUCT);
     names.extend(CORRELATION);
     names.extend(GREYSCALE);
     names.extend(NETWORK);
@@ -45,11 +47,14 @@ const PRODUCTS: [(&str, &str); 5] = [
 /// The last rung of one block, which is in single precision only.
 const RESIDENT_PRODUCT: &str = "matmul_resident_f32";
 
-/// The same by tensor cores.
-const ONE_BLOCK_TENSOR_PRODUCT: &str = "matmul_one_block_tensor_f32";
+/// One block by tensor cores, in single and in double precision.
+const ONE_BLOCK_TENSOR_PRODUCTS: [&str; 2] = ["matmul_one_block_tensor_f32", "matmul_one_block_tensor_f64"];
 
-/// The rungs of many blocks, in single precision only.
+/// The rungs of many blocks in single precision.
 const GRID_PRODUCTS: [&str; 2] = ["matmul_grid_f32", "matmul_tensor_f32"];
+
+/// That in double precision.
+const DOUBLE_TENSOR_PRODUCT: &str = "matmul_tensor_f64";
 
 /// The kernel ladder of the correlation.
 const CORRELATION: [&str; 6] = [
@@ -357,16 +362,19 @@ fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
         device.launch(&product::matmul_resident_f32, config, (&x, rows, columns, depth, &mut out))?;
         return Ok(Some(what));
     }
-    if kernel == ONE_BLOCK_TENSOR_PRODUCT {
-        let x = Array2::from_shape_vec((ROWS, COLUMNS), values::<f32>())?;
-        MatmulGpu::new(device, &x)?.launch(Rung::OneBlockTensor)?;
+    if ONE_BLOCK_TENSOR_PRODUCTS.contains(&kernel) {
+        match kernel == ONE_BLOCK_TENSOR_PRODUCTS[0] {
+            true => run_rung::<f32>(device, Rung::OneBlockTensor)?,
+            false => run_rung::<f64>(device, Rung::OneBlockTensor)?,
+        }
         return Ok(Some(what));
     }
-    if GRID_PRODUCTS.contains(&kernel) {
-        let x = values::<f32>();
-        let x = Array2::from_shape_vec((ROWS, COLUMNS), x)?;
-        let rung = if kernel == GRID_PRODUCTS[0] { Rung::Grid } else { Rung::TensorCores };
-        MatmulGpu::new(device, &x)?.launch(rung)?;
+    if GRID_PRODUCTS.contains(&kernel) || kernel == DOUBLE_TENSOR_PRODUCT {
+        match kernel {
+            DOUBLE_TENSOR_PRODUCT => run_rung::<f64>(device, Rung::TensorCores)?,
+            _ if kernel == GRID_PRODUCTS[0] => run_rung::<f32>(device, Rung::Grid)?,
+            _ => run_rung::<f32>(device, Rung::TensorCores)?,
+        }
         return Ok(Some(format!("X·Xᵀ for {ROWS} × {COLUMNS} by {} blocks", product::grid_tiles(ROWS as u32))));
     }
     macro_rules! launch {
@@ -389,6 +397,12 @@ fn run_product(device: &Device, kernel: &str) -> Result<Option<String>> {
         matmul_kernel_f32: f32, matmul_kernel_f64: f64,
     }
     Ok(Some(what))
+}
+
+/// Launches a rung's kernel.
+fn run_rung<F: MatmulElement + From<u8>>(device: &Device, rung: Rung) -> Result<()> {
+    let x = Array2::from_shape_vec((ROWS, COLUMNS), values::<F>())?;
+    Ok(MatmulGpu::new(device, &x)?.launch(rung)?)
 }
 
 const ROWS: usize = 784;
