@@ -104,21 +104,23 @@ impl<const DOWN: u32, const ACROSS: u32, const SETS: usize> Tiles<'_, DOWN, ACRO
             let mut sums = [[Sums::zero(); 2]; SETS];
             let mut p = 0;
             loop {
+                async_copy::wait::<0>();
+                // Every thread has copied this K-block, and read the one before.
+                thread::sync_threads();
+                if has_cells {
+                    Self::add_products::<O>(&shared, buffer, 0, &mut sums);
+                }
                 p += DEPTH;
                 let is_last = p >= self.x.columns;
-                // Behind the last K-block is the first one of the next tile.
+                // Behind the last K-block is the first one of the next tile. Between the products, copies begin while other warps multiply.
                 let next = if is_last { place.next::<O>() } else { place };
                 if !self.is_beyond(next) {
                     self.begin_copy(&shared, 1 - buffer, next, if is_last { 0 } else { p });
                 }
                 async_copy::commit();
-                async_copy::wait::<1>();
-                thread::sync_threads();
                 if has_cells {
-                    Self::add_products::<O>(&shared, buffer, &mut sums);
+                    Self::add_products::<O>(&shared, buffer, 1, &mut sums);
                 }
-                // Every thread has read the buffer.
-                thread::sync_threads();
                 buffer = 1 - buffer;
                 if is_last {
                     break;
@@ -189,9 +191,9 @@ impl<const DOWN: u32, const ACROSS: u32, const SETS: usize> Tiles<'_, DOWN, ACRO
         }
     }
 
-    /// Adds the products of a K-block to the warp's sums.
+    /// Adds the products of a step of a K-block to the warp's sums.
     #[inline(always)]
-    fn add_products<O: Order>(shared: &DynamicShared<f64>, buffer: u32, sums: &mut [[Sums; 2]; SETS]) {
+    fn add_products<O: Order>(shared: &DynamicShared<f64>, buffer: u32, step: u32, sums: &mut [[Sums; 2]; SETS]) {
         let lane = hint::opaque(thread::thread_idx_x()) % LANES;
         let [row, column] = Self::place_of_warp::<O>();
         let first = |line: u32| Self::BUFFER * buffer + STRIDE * (line + lane / 4) + lane % 4;
@@ -199,20 +201,16 @@ impl<const DOWN: u32, const ACROSS: u32, const SETS: usize> Tiles<'_, DOWN, ACRO
         let strides = [STRIDE * STEP, STEP, STEP / 2];
         let rows = shared.view(first(row), sizes(2 * SETS as u32), strides);
         let columns = shared.view(first(Self::ROWS + column), sizes(2), strides);
-        let mut add = |step: u32| {
-            let right = [0, 1].map(|j| B::from_registers([0, 1].map(|half| columns.get([j, step, half]))));
-            let mut add_to_set = |i: usize| {
-                if i < SETS {
-                    let of_line = |lower: u32, half: u32| rows.get([2 * i as u32 + lower, step, half]);
-                    let left = A::from_registers([of_line(0, 0), of_line(1, 0), of_line(0, 1), of_line(1, 1)]);
-                    sums[i] = [0, 1].map(|j: usize| sums[i][j].plus_product(&left, &right[j]));
-                }
-            };
-            add_to_set(0);
-            add_to_set(1);
+        let right = [0, 1].map(|j| B::from_registers([0, 1].map(|half| columns.get([j, step, half]))));
+        let mut add_to_set = |i: usize| {
+            if i < SETS {
+                let of_line = |lower: u32, half: u32| rows.get([2 * i as u32 + lower, step, half]);
+                let left = A::from_registers([of_line(0, 0), of_line(1, 0), of_line(0, 1), of_line(1, 1)]);
+                sums[i] = [0, 1].map(|j: usize| sums[i][j].plus_product(&left, &right[j]));
+            }
         };
-        add(0);
-        add(1);
+        add_to_set(0);
+        add_to_set(1);
     }
 
     /// Stores the warp's sums, of the cells from `row` and `column` on.
