@@ -1,7 +1,7 @@
 //! Access to the operand and the result, shared by all rungs.
 
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-use cuda_std::DynamicShared;
+use cuda_std::SharedView;
 use cuda_std::{Global, GlobalMut, math};
 
 use super::scalar::Scalar;
@@ -27,11 +27,11 @@ impl<'a, T: Scalar> Matrix<'a, T> {
         self.values[(row * self.columns + p) as usize]
     }
 
-    /// Begins to copy the element at row `row` and column `p` to element `to` of shared memory.
+    /// Begins to copy the element at row `row` and column `p` to an element of shared memory.
     #[inline(always)]
     #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
-    pub(super) fn copy_async(self, shared: &DynamicShared<T>, to: usize, row: u32, p: u32) {
-        shared.copy_async(to, self.values, (row * self.columns + p) as usize);
+    pub(super) fn copy_async(self, view: SharedView<T, 1>, to: u32, row: u32, p: u32) {
+        view.copy_element_async([to], self.values, (row * self.columns + p) as usize);
     }
 
     /// The element at row `row` and column `p`, or 0 out of bounds: a tile across the matrix's edge is padded with

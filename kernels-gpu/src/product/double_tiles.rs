@@ -21,7 +21,16 @@ const LANES: u32 = 32;
 
 /// Bytes of dynamic shared memory of a block with these sizes, as those of [`Tiles`].
 pub(super) const fn shared_bytes(down: u32, across: u32, sets: u32) -> u32 {
-    BUFFERS * SET * (down * sets + across) * STRIDE * size_of::<f64>() as u32
+    BUFFERS * buffer(down, across, sets) * size_of::<f64>() as u32
+}
+
+/// Elements of a buffer: each thread copies as many of its lines.
+const fn buffer(down: u32, across: u32, sets: u32) -> u32 {
+    (SET * (down * sets + across)).next_multiple_of(lines_at_once(down, across)) * STRIDE
+}
+
+const fn lines_at_once(down: u32, across: u32) -> u32 {
+    threads(down, across) / DEPTH
 }
 
 /// Threads of a block with these sizes.
@@ -80,12 +89,12 @@ impl<const DOWN: u32, const ACROSS: u32, const SETS: usize> Tiles<'_, DOWN, ACRO
     const ROWS: u32 = DOWN * Self::WARP_ROWS;
     /// Columns of an output tile.
     const COLUMNS: u32 = ACROSS * SET;
-    /// Lines of a K-block: the rows of X for the rows of an output tile, then those for its columns.
-    const LINES: u32 = Self::ROWS + Self::COLUMNS;
     /// Elements of a buffer.
-    const BUFFER: u32 = Self::LINES * STRIDE;
+    const BUFFER: u32 = buffer(DOWN, ACROSS, SETS as u32);
     /// Lines that the block copies at once: a thread for each of their elements.
-    const LINES_AT_ONCE: u32 = threads(DOWN, ACROSS) / DEPTH;
+    const LINES_AT_ONCE: u32 = lines_at_once(DOWN, ACROSS);
+    /// Elements that a thread copies of a K-block, at most 5.
+    const LOADS: u32 = Self::BUFFER / STRIDE / Self::LINES_AT_ONCE;
 
     /// Computes the block's output tiles of the lower triangle.
     #[inline(always)]
@@ -174,21 +183,29 @@ impl<const DOWN: u32, const ACROSS: u32, const SETS: usize> Tiles<'_, DOWN, ACRO
     fn begin_copy(&self, shared: &DynamicShared<f64>, buffer: u32, place: Place, first_p: u32) {
         let [row, column] = Self::first_cell(place);
         let thread = hint::opaque(thread::thread_idx_x());
-        let p = first_p + thread % DEPTH;
-        let mut line = thread / DEPTH;
-        while line < Self::LINES {
+        let (line, lane_p) = (thread / DEPTH % Self::LINES_AT_ONCE, thread % DEPTH);
+        let to = Self::BUFFER * buffer + STRIDE * line + lane_p;
+        let to = shared.view(to, [Self::LOADS], [STRIDE * Self::LINES_AT_ONCE]);
+        let copy = |load: u32| {
+            if load >= Self::LOADS {
+                return;
+            }
+            let line = line + Self::LINES_AT_ONCE * load;
             let is_row = line < Self::ROWS;
             let row = if is_row { row + line } else { column + line - Self::ROWS };
-            let to = (Self::BUFFER * buffer + STRIDE * line + thread % DEPTH) as usize;
-            if p < self.x.columns {
+            if first_p + lane_p < self.x.columns {
                 // A line beyond the edge is one of cells that are not stored.
-                self.x.copy_async(shared, to, row.min(hint::opaque(self.x.rows) - 1), p);
+                self.x.copy_async(to, load, row.min(hint::opaque(self.x.rows) - 1), first_p + lane_p);
             } else {
                 // Their product, −0, changes no sum, not even −0.
-                shared.set(to, if is_row { 0.0 } else { -0.0 });
+                to.set([load], if is_row { 0.0 } else { -0.0 });
             }
-            line += Self::LINES_AT_ONCE;
-        }
+        };
+        copy(0);
+        copy(1);
+        copy(2);
+        copy(3);
+        copy(4);
     }
 
     /// Adds the products of a step of a K-block to the warp's sums.

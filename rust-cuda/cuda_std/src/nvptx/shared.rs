@@ -340,6 +340,17 @@ impl<T: Element, const N: usize> SharedView<'_, T, N> {
     }
 }
 
+impl<T: Element, const N: usize> SharedView<'_, T, N> {
+    /// Begins to copy element `from` of x to element `indices`; see [`async_copy`](crate::async_copy). Elements have 4, 8 or 16 bytes. An
+    /// index out of bounds traps.
+    #[inline(always)]
+    pub fn copy_element_async(&self, indices: [u32; N], x: Global<'_, T>, from: usize) {
+        const { crate::check_copied_size(size_of::<T>()) };
+        // SAFETY: both elements are within their arrays, which are in shared and in global memory.
+        unsafe { begin_copy(self.at(indices), &raw const x[from]) }
+    }
+}
+
 impl<const N: usize> SharedView<'_, F32x4, N> {
     /// Begins to copy quad `from` of `quads` to element `indices`; see [`async_copy`](crate::async_copy). An index out of bounds traps.
     #[inline(always)]
