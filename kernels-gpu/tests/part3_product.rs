@@ -241,7 +241,10 @@ fn by_double_tensor_cores(x: &[f64], [rows, columns]: [usize; 2], blocks: Option
             simulator::launch(&matmul_tensor_f64, config, arguments)
         }
     };
-    launched.map(|_| out.to_vec()).map_err(|error| error.to_string())
+    let report = launched.map_err(|error| error.to_string())?;
+    // Each cell is of one block and one thread.
+    assert_eq!((report.same_value_races, report.global_stores), (0, (rows * rows) as u64));
+    Ok(out.to_vec())
 }
 
 /// Checks both kernels of f64 by tensor cores against the chain of multiply-adds in the order of X's columns: all bits but those of a NaN.
