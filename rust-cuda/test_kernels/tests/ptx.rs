@@ -32,8 +32,8 @@ const KERNELS: [&str; 21] = [
 ];
 
 /// The kernels of sm_80 and later only.
-const KERNELS_OF_SM_80: [&str; 4] =
-    ["tile_product__Tf32", "tile_product__f16", "tile_product__bf16", "matmul_by_tiles__bf16"];
+const KERNELS_OF_SM_80: [&str; 5] =
+    ["tile_product__Tf32", "tile_product__f16", "tile_product__bf16", "matmul_by_tiles__bf16", "double_tile_product"];
 
 #[test]
 fn ptx_has_every_kernel_of_its_architecture() {
