@@ -1,8 +1,9 @@
 //! What the emulator has to say: lines on stderr, and a report in JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
@@ -25,6 +26,8 @@ const MAX_FAILED: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Journal {
     json: Option<PathBuf>,
+    /// The file that lists the calls.
+    calls: Option<Mutex<File>>,
     entries: Mutex<Entries>,
 }
 
@@ -76,8 +79,22 @@ pub(crate) fn uninitialised_copy(first: usize, bytes: usize) {
 }
 
 impl Journal {
-    pub(crate) fn new(json: Option<PathBuf>) -> Self {
-        Self { json, entries: Mutex::default() }
+    /// A journal that writes a report to `json` and the calls to `calls`.
+    pub(crate) fn new(json: Option<PathBuf>, calls: Option<&Path>) -> Self {
+        let calls = calls.and_then(|path| {
+            let file = File::create(path);
+            file.map(Mutex::new).inspect_err(|error| note(&format!("{}: {error}", path.display()))).ok()
+        });
+        Self { json, calls, entries: Mutex::default() }
+    }
+
+    /// Adds a call of the function `name` to the list of calls, if there is one.
+    pub(crate) fn called(&self, name: &str) {
+        let Some(calls) = &self.calls else { return };
+        let mut file = calls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = writeln!(file, "{name}") {
+            note_once(&format!("the list of driver calls: {error}"));
+        }
     }
 
     /// Notes a launch that has ended without a fault.

@@ -37,6 +37,9 @@ pub const MAX_FAULTS: &str = "CUDA_EMULATOR_MAX_FAULTS";
 pub const KEEP_GOING: &str = "CUDA_EMULATOR_KEEP_GOING";
 /// The file to which launches and faults are written as JSON; `%p` in it is the process's id.
 pub const JSON: &str = "CUDA_EMULATOR_JSON";
+/// The file to which the names of the driver's functions are written, one line per call, in the order of the calls; `%p` in it is the
+/// process's id.
+pub const CALLS: &str = "CUDA_EMULATOR_CALLS";
 /// The folder to which the first launch with a fault is written, for `kernel-debugger`.
 pub const CAPTURE: &str = "CUDA_EMULATOR_CAPTURE";
 /// The version of CUDA that the driver says it has, such as 12.9.
@@ -62,6 +65,7 @@ pub struct Options {
     pub(crate) devices: Vec<Architecture>,
     pub(crate) launch: LaunchOptions,
     pub(crate) json: Option<PathBuf>,
+    pub(crate) calls: Option<PathBuf>,
     pub(crate) capture: Option<PathBuf>,
     /// The seed of an asynchronous order.
     pub(crate) async_order: Option<u64>,
@@ -165,6 +169,7 @@ impl Options {
                 ..LaunchOptions::default()
             },
             json: path(JSON).map(|path| with_process_id(&path.to_string_lossy())),
+            calls: path(CALLS).map(|path| with_process_id(&path.to_string_lossy())),
             capture: path(CAPTURE).map(PathBuf::from),
             async_order: Some(seed(ASYNC_ORDER)?).filter(|seed| *seed != 0),
             launch_blocking: text(LAUNCH_BLOCKING).is_some_and(|value| value != "0"),
@@ -231,6 +236,7 @@ mod tests {
             (MAX_FAULTS, "5"),
             (KEEP_GOING, "on"),
             (JSON, "out-%p.json"),
+            (CALLS, "calls"),
             (CAPTURE, "folder"),
             (VERSION, "12.9"),
         ])
@@ -243,7 +249,7 @@ mod tests {
         assert_eq!(options.launch.schedule.to_string(), "descending@3");
         assert_eq!((options.launch.max_faults, options.launch.keep_going), (5, true));
         assert_eq!(options.json, Some(format!("out-{}.json", std::process::id()).into()));
-        assert_eq!(options.capture, Some("folder".into()));
+        assert_eq!((options.calls, options.capture), (Some("calls".into()), Some("folder".into())));
         assert_eq!((options.async_order, options.version), (Some(9), 12_090));
     }
 

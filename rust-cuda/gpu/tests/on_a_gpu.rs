@@ -3,7 +3,7 @@
 
 mod support;
 
-use gpu::{Device, DeviceChoice, Error, LaunchConfig, OpenError, PtxVariant};
+use gpu::{Device, DeviceChoice, Error, LaunchConfig, OpenError, PtxVariant, is_emulated};
 use gpu_testing::require_gpu;
 use support::{PTX, overrun, scale, vector_max};
 use test_kernels::grid_sums;
@@ -94,6 +94,59 @@ fn blocks_wait_for_each_other() {
     let config = LaunchConfig::new(max_blocks + 1, 256).cooperative();
     let error = device.launch(&grid_sums, config, (&x, 1, &mut values, &mut barrier, &mut sums)).unwrap_err();
     assert!(matches!(error, Error::TooManyBlocks { .. }), "{error}");
+}
+
+/// The driver calls of an upload, a launch and a download, which the emulated driver lists.
+#[test]
+fn a_repeated_round_locks_and_fills_no_memory() {
+    const CALLS: &str = "CUDA_EMULATOR_CALLS";
+    if !require_gpu() {
+        return;
+    }
+    if !is_emulated(Device::open(DeviceChoice::Cuda, PTX).unwrap().name()) {
+        return println!("only the emulated driver lists its calls");
+    }
+    let list = tempfile::NamedTempFile::new().unwrap();
+    in_own_process(
+        "a_repeated_round_locks_and_fills_no_memory",
+        |child| {
+            child.env(CALLS, list.path());
+        },
+        || {
+            let list = std::env::var_os(CALLS).unwrap();
+            let device = Device::open(DeviceChoice::Cuda, PTX).unwrap();
+            let round = |factor| {
+                let before = std::fs::read_to_string(&list).unwrap().len();
+                let mut x = device.buffer_from_slice(&vec![factor; (9 << 20) / 4]).unwrap();
+                device.launch(&scale, LaunchConfig::for_elements(1000, 125), (&mut x, 3.0, 0)).unwrap();
+                assert!(
+                    x.to_vec()
+                        .unwrap()
+                        .iter()
+                        .enumerate()
+                        .all(|(i, &x)| x == if i < 1000 { 3.0 } else { 1.0 } * factor)
+                );
+                drop(x);
+                std::fs::read_to_string(&list).unwrap()[before..].lines().map(str::to_owned).collect::<Vec<_>>()
+            };
+            let of_memory = |calls: &[String]| {
+                let of_memory =
+                    calls.iter().filter(|call| ["Alloc", "Free", "Memset"].iter().any(|part| call.contains(part)));
+                of_memory.cloned().collect::<Vec<_>>()
+            };
+            let first = round(1.0);
+            assert!(of_memory(&first).contains(&"cuMemAllocHost_v2".to_owned()), "{first:?}");
+            let second = round(2.0);
+            // The buffer has new memory here, which is checked; on a GPU it has that of the first round.
+            assert_eq!(of_memory(&second), ["cuMemAlloc_v2", "cuMemFree_v2"], "{second:?}");
+            let launch = second.iter().position(|call| call.starts_with("cuLaunchKernel")).unwrap();
+            let copies = |calls: &[String], kind| calls.iter().filter(|call| call.starts_with(kind)).count();
+            let (before, after) = second.split_at(launch);
+            assert_eq!((copies(before, "cuMemcpyHtoD"), copies(before, "cuMemcpyDtoH")), (9, 0), "{before:?}");
+            assert_eq!((copies(after, "cuMemcpyHtoD"), copies(after, "cuMemcpyDtoH")), (0, 9), "{after:?}");
+            assert_eq!(round(3.0), second);
+        },
+    );
 }
 
 #[test]

@@ -227,7 +227,7 @@ impl Driver {
             textures: Table::new(Kind::Texture),
             surfaces: Table::new(Kind::Surface),
         };
-        let journal = Journal::new(options.json.clone());
+        let journal = Journal::new(options.json.clone(), options.calls.as_deref());
         Self {
             options,
             state: Mutex::new(state),

@@ -25,6 +25,7 @@ mod unsupported;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::driver::driver;
 use crate::error::{Error, Result};
 use crate::journal;
 
@@ -32,8 +33,11 @@ pub use lookup::{IMPLEMENTED, address_of};
 pub use runtime::{RUNTIME_IMPLEMENTED, RUNTIME_UNSUPPORTED};
 pub use unsupported::UNSUPPORTED;
 
-/// The integer for a result, as C gets it.
+/// Calls `body`, the body of the function `name`, and returns its result as C's integer.
 fn returned(name: &str, body: impl FnOnce() -> Result) -> c_int {
+    if let Ok(driver) = driver() {
+        driver.journal.called(name);
+    }
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         journal::note(&format!("{name} has failed because of an error of the emulator itself; please report it"));
         Err(Error::UNKNOWN)

@@ -91,6 +91,9 @@ struct Run {
     /// Write kernels and faults to a file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Write the driver calls to a file, in their order: one name per line. %p in the file's name is the process's ID
+    #[arg(long, value_name = "FILE")]
+    calls: Option<OsString>,
     /// Write the first launch with a fault to a folder, for kernel-debugger
     #[arg(long, value_name = "FOLDER")]
     capture: Option<OsString>,
@@ -171,6 +174,7 @@ impl Run {
             (options::ORDER, &self.order),
             (options::ASYNC_ORDER, &self.async_order),
             (options::MAX_FAULTS, &self.max_faults),
+            (options::CALLS, &self.calls),
             (options::CAPTURE, &self.capture),
         ];
         let named = named.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
