@@ -1,4 +1,5 @@
-//! Compares launches through the driver's functions with those of the interpreter called directly, by turns.
+//! Compares the speed of launches through the driver API with direct calls to the interpreter,
+//! alternating between the two.
 //!
 //! `cargo run --release -p cuda_emulator --example speed`
 
@@ -34,10 +35,10 @@ const PTX: &str = "
 }
 ";
 
-/// Instructions of a thread.
+/// Instructions per thread.
 const INSTRUCTIONS: u64 = 12;
 
-/// The function of this name, which must have the type `F`.
+/// Looks up the function of this name, which must have the type `F`.
 macro_rules! function {
     ($name:literal: fn($($argument:ty),*)) => {{
         let address = address_of($name).expect("the library exports it");
@@ -67,7 +68,7 @@ fn main() {
     }
 }
 
-/// Seconds of one launch.
+/// Seconds per launch.
 fn seconds(launches: u32, mut launch: impl FnMut()) -> f64 {
     let begun = Instant::now();
     (0..launches).for_each(|_| launch());
@@ -110,7 +111,8 @@ impl Driver {
         let get = function!("cuModuleGetFunction": fn(*mut usize, usize, *const c_char));
         let allocate = function!("cuMemAlloc_v2": fn(*mut u64, usize));
         let fill = function!("cuMemsetD8_v2": fn(u64, u8, usize));
-        // SAFETY: each pointer is to a value that outlives the call, and both texts end with a zero.
+        // SAFETY: each pointer points to a value that outlives the call, and both texts end with a
+        // zero.
         let results = unsafe {
             [
                 init(0),
@@ -132,7 +134,7 @@ impl Driver {
         );
         let mut parameters: [*mut c_void; 1] = [(&raw mut self.values).cast()];
         let (grid, block, none) = (config.grid, config.block, std::ptr::null_mut());
-        // SAFETY: the function has one parameter, of 8 bytes, which is read before the call returns.
+        // SAFETY: the function has one parameter of 8 bytes, which is read before the call returns.
         let result = unsafe {
             let parameters = parameters.as_mut_ptr();
             launch(self.function, grid.x, grid.y, grid.z, block.x, block.y, block.z, 0, 0, parameters, none)

@@ -1,7 +1,8 @@
 //! Pointers and structures that cross the boundary to C.
 //!
-//! A parameter of an exported function has one of these types in the place of C's pointer, with the same representation. Everything
-//! that reads or writes through one is here, so that the rest of the crate is safe code.
+//! Parameters of exported functions use these types instead of C pointers, with the same
+//! representation. All reads and writes through them are here, so the rest of the crate is safe
+//! code.
 
 #![allow(unsafe_code, reason = "the pointers of C callers")]
 
@@ -9,9 +10,10 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::error::{Error, Result};
 
-/// A pointer to memory of the caller for one value, or null.
+/// A pointer to the caller's memory for one value, or null.
 ///
-/// The functions that receive one are `unsafe`: their callers pass null, or a pointer that may be written until the function returns.
+/// Functions that take one are `unsafe`: the caller passes null or a pointer that stays writable
+/// until the function returns.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Out<T>(*mut T);
@@ -33,17 +35,17 @@ impl<T> Out<T> {
         if self.0.is_null() {
             return Err(Error::INVALID_VALUE);
         }
-        // SAFETY: the caller of the exported function passes a pointer that may be written, if it is not null.
+        // SAFETY: the caller of the exported function passes a writable pointer, if it is not null.
         unsafe { self.0.write_unaligned(value) };
         Ok(())
     }
 
-    /// Writes the value, unless the pointer is null: for results that the caller may leave out.
+    /// Writes the value unless the pointer is null: for results that the caller may omit.
     pub(crate) fn set_if_wanted(self, value: T) {
         let _left_out = self.set(value);
     }
 
-    /// Writes the value with this index of an array.
+    /// Writes one element of an array.
     ///
     /// # Errors
     /// `INVALID_VALUE` if the pointer is null.
@@ -51,7 +53,7 @@ impl<T> Out<T> {
         if self.0.is_null() {
             return Err(Error::INVALID_VALUE);
         }
-        // SAFETY: as in `set`; where an array is expected, it has the number of elements that the caller states.
+        // SAFETY: as in `set`; an array has the number of elements that the caller states.
         unsafe { self.0.add(index).write_unaligned(value) };
         Ok(())
     }
@@ -60,12 +62,12 @@ impl<T> Out<T> {
         self.0.is_null()
     }
 
-    /// Whether the address is a multiple of a number.
+    /// Whether the address is a multiple of `bytes`.
     pub(crate) fn is_aligned(self, bytes: usize) -> bool {
         self.0.addr().is_multiple_of(bytes)
     }
 
-    /// A pointer to a value of the library's own.
+    /// A pointer to one of the library's own values.
     pub(crate) fn to(value: &mut T) -> Self {
         Self(value)
     }
@@ -79,14 +81,15 @@ impl<T> Out<T> {
         HostAddress(self.0 as usize)
     }
 
-    /// The same pointer, for a value of another type: that of a `void *` depends on another parameter.
+    /// The same pointer with another value type, for a `void *` with a type that depends on another
+    /// parameter.
     pub(crate) fn cast<U>(self) -> Out<U> {
         Out(self.0.cast())
     }
 }
 
 impl<T: Copy> Out<T> {
-    /// The value that the caller has put there, for parameters that are read and written.
+    /// Reads the value that the caller stored there, for parameters that are both read and written.
     ///
     /// # Errors
     /// `INVALID_VALUE` if the pointer is null.
@@ -96,10 +99,10 @@ impl<T: Copy> Out<T> {
 }
 
 impl Out<c_char> {
-    /// Writes a C string into an array of `length` characters, and cuts it off there.
+    /// Writes a C string into an array of `length` characters, truncating it to fit.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the pointer is null, or there is no room for the zero.
+    /// `INVALID_VALUE` if the pointer is null or there is no room for the terminating zero.
     pub(crate) fn set_text(self, length: c_int, text: &str) -> Result {
         let room = usize::try_from(length).ok().and_then(|length| length.checked_sub(1)).ok_or(Error::INVALID_VALUE)?;
         let bytes = text.bytes().take(room).chain([0]);
@@ -107,9 +110,10 @@ impl Out<c_char> {
     }
 }
 
-/// A pointer to a value or an array of the caller, or null.
+/// A pointer to the caller's value or array, or null.
 ///
-/// The functions that receive one are `unsafe`: their callers pass null, or a pointer to the number of values that they state.
+/// Functions that take one are `unsafe`: the caller passes null or a pointer to as many values as
+/// it states.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct In<T>(*const T);
@@ -131,7 +135,7 @@ impl<T: Copy> In<T> {
         self.nth(0)
     }
 
-    /// The value with this index of an array.
+    /// One element of an array.
     ///
     /// # Errors
     /// `INVALID_VALUE` if the pointer is null.
@@ -139,14 +143,15 @@ impl<T: Copy> In<T> {
         if self.0.is_null() {
             return Err(Error::INVALID_VALUE);
         }
-        // SAFETY: the caller of the exported function passes a pointer to this number of values, if it is not null.
+        // SAFETY: the caller of the exported function passes a pointer to at least this many
+        // values, if it is not null.
         Ok(unsafe { self.0.add(index).read_unaligned() })
     }
 
-    /// The `count` values of an array, which may be null if there are none.
+    /// The `count` values of an array. The pointer may be null if `count` is 0.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if the pointer is null and there are some.
+    /// `INVALID_VALUE` if the pointer is null and `count` is not 0.
     pub(crate) fn all(self, count: usize) -> Result<Vec<T>> {
         (0..count).map(|index| self.nth(index)).collect()
     }
@@ -156,7 +161,7 @@ impl<T: Copy> In<T> {
     }
 }
 
-/// A C string of the caller, or null.
+/// The caller's C string, or null.
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(crate) struct Text(*const c_char);
@@ -182,12 +187,13 @@ impl Text {
 pub(crate) struct HostAddress(pub(crate) usize);
 
 impl HostAddress {
-    /// The bytes of a C string at this address, without the zero.
+    /// The bytes of the C string at this address, without the terminating zero.
     pub(crate) fn c_string(self) -> Result<Vec<u8>> {
         if self.0 == 0 {
             return Err(Error::INVALID_VALUE);
         }
-        // SAFETY: the callers of the exported functions that read an image pass text that ends with a zero.
+        // SAFETY: callers of the exported functions that read an image pass text that ends with a
+        // zero.
         Ok(unsafe { CStr::from_ptr(self.0 as *const c_char) }.to_bytes().to_vec())
     }
 
@@ -197,7 +203,7 @@ impl HostAddress {
     }
 }
 
-/// A function of the caller that the driver calls with the caller's pointer (`CUhostFn`).
+/// A caller's function that the driver calls with the caller's pointer (`CUhostFn`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostFunction {
     function: unsafe extern "C" fn(*mut c_void),
@@ -212,7 +218,7 @@ pub(crate) type RawStreamCallback = Option<unsafe extern "C" fn(usize, c_int, *m
 pub(crate) type RawBlockToShared = Option<unsafe extern "C" fn(c_int) -> usize>;
 
 impl HostFunction {
-    /// The function, to be called with `data`.
+    /// Pairs the function with `data`, its argument.
     ///
     /// # Errors
     /// `INVALID_VALUE` if it is null.
@@ -221,13 +227,14 @@ impl HostFunction {
         Ok(Self { function, data: data.0 })
     }
 
-    /// The function and its pointer, as a graph's node has them.
+    /// The function and its pointer in the form of a graph node.
     pub(crate) fn node(self) -> HostNode {
         HostNode { function: Some(self.function), data: HostAddress(self.data) }
     }
 
     pub(crate) fn call(self) {
-        // SAFETY: who queued the function promises that it may be called with this pointer, once or, in a graph, for each launch.
+        // SAFETY: the caller that queued the function promises that it may be called with this
+        // pointer: once or, in a graph, once per launch.
         unsafe { (self.function)(self.data as *mut c_void) };
     }
 }
@@ -238,14 +245,17 @@ impl HostFunction {
 /// `INVALID_VALUE` if it is null.
 pub(crate) fn call_back(callback: RawStreamCallback, stream: usize, data: HostAddress) -> Result {
     let callback = callback.ok_or(Error::INVALID_VALUE)?;
-    // SAFETY: who passed the callback promises that it may be called with this stream and pointer.
+    // SAFETY: the caller that passed the callback promises that it may be called with this stream
+    // and pointer.
     unsafe { callback(stream, 0, data.pointer()) };
     Ok(())
 }
 
-/// Dynamic shared memory of a block of this size, by the caller's function if there is one.
+/// Dynamic shared memory for a block of this size: from the caller's function if there is one, else
+/// `otherwise`.
 pub(crate) fn shared_of_block(function: RawBlockToShared, threads: u32, otherwise: usize) -> usize {
-    // SAFETY: who passed the function promises that it may be called with any block size.
+    // SAFETY: the caller that passed the function promises that it may be called with any block
+    // size.
     function.map_or(otherwise, |function| unsafe { function(threads as c_int) })
 }
 
@@ -300,7 +310,7 @@ impl RawLaunchConfig {
     }
 }
 
-/// `CUDA_MEMCPY2D`, of which source and destination have the same fields.
+/// `CUDA_MEMCPY2D`. Source and destination have the same fields.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Copy2D {
@@ -364,7 +374,7 @@ pub(crate) struct FillNode {
     pub(crate) height: usize,
 }
 
-/// `CUDA_MEMCPY3D`, of which source and destination have the same fields.
+/// `CUDA_MEMCPY3D`. Source and destination have the same fields.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Copy3D {
@@ -414,7 +424,7 @@ pub(crate) struct Array3DDescriptor {
     pub(crate) flags: c_uint,
 }
 
-/// `CUDA_RESOURCE_DESC`: the kind of memory, and its union as words.
+/// `CUDA_RESOURCE_DESC`: the kind of memory and its union, as words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct ResourceDescriptor {
@@ -517,7 +527,7 @@ pub(crate) struct UpdateResult {
     pub(crate) from_node: usize,
 }
 
-/// `dim3`, which the runtime's functions get by value.
+/// `dim3`, which the runtime's functions take by value.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Size3(pub(crate) [c_uint; 3]);
@@ -549,7 +559,8 @@ pub(crate) struct PitchedPointer {
     pub(crate) height: usize,
 }
 
-/// `cudaResourceDesc` of CUDA 12; CUDA 13 has more fields at its end. The kind of memory, and its union as words.
+/// `cudaResourceDesc` of CUDA 12: the kind of memory and its union, as words. CUDA 13 adds fields
+/// at the end.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct RuntimeResource {
@@ -575,7 +586,7 @@ pub(crate) struct RuntimeTexture {
     pub(crate) is_seamless: c_int,
 }
 
-/// `cudaResourceViewDesc` of CUDA 12; CUDA 13 has more fields at its end.
+/// `cudaResourceViewDesc` of CUDA 12. CUDA 13 adds fields at the end.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct RuntimeView {
@@ -609,7 +620,7 @@ pub(crate) struct FunctionAttributes {
     pub(crate) reserved: [c_int; 14],
 }
 
-/// `cudaPointerAttributes` of CUDA 12; CUDA 13 has more fields at its end.
+/// `cudaPointerAttributes` of CUDA 12. CUDA 13 adds fields at the end.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct PointerAttributes {
@@ -641,7 +652,8 @@ pub(crate) struct RuntimePlace {
     pub(crate) height: usize,
 }
 
-/// Sizes in bytes of the structures by their names in driver_types.h, for the comparison with it.
+/// Sizes of the structures in bytes by their names in driver_types.h, for comparison with that
+/// header.
 pub const RUNTIME_SIZES: &[(&str, usize)] = &[
     ("struct cudaChannelFormatDesc", size_of::<ChannelFormat>()),
     ("struct cudaExtent", size_of::<Extent3>()),
@@ -661,7 +673,7 @@ pub const RUNTIME_SIZES: &[(&str, usize)] = &[
     ("cudaGraphExecUpdateResultInfo", size_of::<UpdateResult>()),
 ];
 
-/// Sizes in bytes of the structures by their names in cuda.h, for the comparison with it.
+/// Sizes of the structures in bytes by their names in cuda.h, for comparison with that header.
 pub const SIZES: &[(&str, usize)] = &[
     ("CUuuid", size_of::<Uuid>()),
     ("CUdevprop", size_of::<DeviceProperties>()),

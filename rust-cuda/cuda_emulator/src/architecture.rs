@@ -1,4 +1,4 @@
-//! Architectures of devices, and what a program may ask about one.
+//! Device architectures and the attributes that programs can query.
 
 use std::ffi::c_int;
 use std::str::FromStr;
@@ -6,20 +6,20 @@ use std::str::FromStr;
 use cuda_launch::LaunchConfig;
 use thiserror::Error as ThisError;
 
-/// How the name of every device of the emulator begins.
+/// Prefix of every emulated device's name.
 pub const NAME_PREFIX: &str = "CUDA emulator";
 
-/// Number of multiprocessors of a device, unless the environment says otherwise. More are only more blocks of cooperative launches that the
-/// host runs; `%smid` and `%nsmid` are of this many.
+/// Number of multiprocessors of a device, unless the environment overrides it. More multiprocessors
+/// only allow more blocks in a cooperative launch on the host. `%smid` and `%nsmid` use this count.
 const MULTIPROCESSORS: u32 = ptx_interpreter::limits::MULTIPROCESSORS;
 
-/// Shared memory of a block that needs no opt-in, in bytes.
+/// Shared memory that a block can use without opt-in, in bytes.
 pub(crate) const DEFAULT_SHARED_BYTES: u32 = LaunchConfig::MAX_STATIC_SHARED_BYTES;
 
-/// Limits of textures and surfaces by their `CUdevice_attribute`, which all architectures here have (CUDA C++ Programming Guide, Technical
-/// Specifications per Compute Capability).
+/// Limits of textures and surfaces by `CUdevice_attribute`, the same on all architectures here
+/// (CUDA C++ Programming Guide, Technical Specifications per Compute Capability).
 const TEXTURE_LIMITS: &[(c_int, u32)] = &[
-    // Textures: of 1, 2 and 3 dimensions, in layers, to gather from, and the other shape of 3 dimensions.
+    // Textures: 1D, 2D and 3D, layered, for gathers, and the alternate 3D shape.
     (21, 1 << 17),
     (22, 1 << 17),
     (23, 1 << 16),
@@ -36,7 +36,7 @@ const TEXTURE_LIMITS: &[(c_int, u32)] = &[
     (47, 1 << 13),
     (48, 1 << 13),
     (49, 1 << 15),
-    // Cube maps; surfaces as textures.
+    // Cube maps; surfaces like textures.
     (52, 1 << 15),
     (53, 1 << 15),
     (54, 2046),
@@ -54,7 +54,7 @@ const TEXTURE_LIMITS: &[(c_int, u32)] = &[
     (66, 1 << 15),
     (67, 1 << 15),
     (68, 2046),
-    // Linear memory, of one and of two dimensions; mipmaps.
+    // Linear memory in 1D and 2D; mipmaps.
     (69, 1 << 28),
     (70, 1 << 17),
     (71, 65_000),
@@ -64,24 +64,24 @@ const TEXTURE_LIMITS: &[(c_int, u32)] = &[
     (77, 1 << 15),
 ];
 
-/// A compute capability that a device can have, with the limits that NVIDIA's documentation gives for it (CUDA C++ Programming Guide,
-/// Technical Specifications per Compute Capability).
+/// A compute capability that a device can have, with the limits from NVIDIA's documentation (CUDA
+/// C++ Programming Guide, Technical Specifications per Compute Capability).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Architecture {
     pub(crate) major: u32,
     pub(crate) minor: u32,
-    /// The device's place among all of the machine, of which the program may see only some.
+    /// The device's index among all devices of the machine. The program may see only some of them.
     pub(crate) number: u32,
     pub(crate) multiprocessors: u32,
-    /// Maximum resident threads of a multiprocessor.
+    /// Maximum resident threads per multiprocessor.
     pub(crate) threads: u32,
-    /// Maximum resident blocks of a multiprocessor.
+    /// Maximum resident blocks per multiprocessor.
     pub(crate) blocks: u32,
-    /// Shared memory of a multiprocessor, in bytes.
+    /// Shared memory per multiprocessor, in bytes.
     pub(crate) shared_bytes: u32,
-    /// Shared memory that each block takes beyond its own, in bytes.
+    /// Shared memory that the system reserves per block, in bytes.
     pub(crate) reserved_shared_bytes: u32,
-    /// Maximum shared memory of a block with opt-in, in bytes.
+    /// Maximum shared memory per block with opt-in, in bytes.
     pub(crate) max_shared_bytes: u32,
 }
 
@@ -119,7 +119,7 @@ const ARCHITECTURES: [Architecture; 8] = [
     architecture(12, 0, 1536, 24, 100, 99),
 ];
 
-/// A name that is none of an architecture.
+/// The name does not match any supported architecture.
 #[derive(Clone, Debug, ThisError, PartialEq, Eq)]
 #[error("a list of {}", ARCHITECTURES.map(|known| known.name()).join(", "))]
 pub struct UnknownArchitecture;
@@ -133,12 +133,12 @@ impl FromStr for Architecture {
 }
 
 impl Architecture {
-    /// The name that compilers have for it, such as `sm_90`.
+    /// The compiler's name for the architecture, such as `sm_90`.
     pub fn name(self) -> String {
         format!("sm_{}{}", self.major, self.minor)
     }
 
-    /// The device's name, which says that it is none of hardware.
+    /// The device's name, which says that it is not hardware.
     pub fn device_name(self) -> String {
         format!("{NAME_PREFIX} ({}, interpreted by the CPU)", self.name())
     }
@@ -149,7 +149,7 @@ impl Architecture {
         bytes
     }
 
-    /// The UUID as programs print it.
+    /// The UUID in the form that programs print.
     pub(crate) fn uuid_text(self) -> String {
         let digits: String = self.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
         format!("GPU-{}-{}-{}-{}-{}", &digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..])
@@ -159,7 +159,7 @@ impl Architecture {
         self.major >= 9
     }
 
-    /// Size of the L2 cache of a large GPU of the architecture, in bytes.
+    /// L2 cache size in bytes of a large GPU with this architecture.
     fn l2_bytes(self) -> u32 {
         let mebibytes = match (self.major, self.minor) {
             (7, 0) | (8, 6) => 6,
@@ -172,8 +172,8 @@ impl Architecture {
         mebibytes << 20
     }
 
-    /// How many times more arithmetic instructions on `f32` than on `f64` a multiprocessor executes in a cycle (CUDA C++ Programming
-    /// Guide, Arithmetic Instructions).
+    /// Ratio of `f32` to `f64` arithmetic throughput per multiprocessor and cycle (CUDA C++
+    /// Programming Guide, Arithmetic Instructions).
     fn single_to_double_ratio(self) -> u32 {
         match (self.major, self.minor) {
             (7, 0) | (8, 0) | (9 | 10, _) => 2,
@@ -196,16 +196,17 @@ impl Architecture {
             8 => DEFAULT_SHARED_BYTES,
             9 => 64 << 10,
             10 => 32,
-            // Pitch, registers of a block and of a multiprocessor.
+            // Pitch; registers per block and per multiprocessor.
             11 => i32::MAX as u32,
             12 | 82 => 64 << 10,
-            // Clock rates in kHz and the bus in bits: of no hardware, but not 0, by which programs divide.
+            // Clock rates in kHz and the bus width in bits. They describe no hardware but are not
+            // 0, since programs divide by them.
             13 | 36 => 1_000_000,
             37 => 1024,
             14 | 30 => 512,
             15 | 40 => 1,
             16 => self.multiprocessors,
-            // Host memory can be mapped, and host and device have one address space.
+            // Host memory can be mapped, and host and device share one address space.
             19 | 41 => 1,
             31 => 1,
             33 => ordinal,
@@ -214,7 +215,7 @@ impl Architecture {
             51 => 32,
             75 => self.major,
             76 => self.minor,
-            // Priorities are accepted, and without effect.
+            // Priorities are accepted but have no effect.
             78..=80 => 1,
             81 => self.shared_bytes,
             // Managed memory is copied to and from the device at each launch.
@@ -228,15 +229,15 @@ impl Architecture {
             99 => 1,
             106 => self.blocks,
             111 => self.reserved_shared_bytes,
-            // Memory pools, of the host too.
+            // Memory pools, also on the host.
             115 | 144 => 1,
-            // Clusters, and tensor maps.
+            // Clusters and tensor maps.
             120 | 127 => clusters,
-            // Domains of memory synchronisation.
+            // Memory synchronization domains.
             126 => 1 + 3 * clusters,
-            // No unified function pointers; no node of the host's memory.
+            // No unified function pointers and no host NUMA node.
             131 | 134 => return Some(u32::MAX),
-            // What is not supported: external and virtual memory, and more.
+            // Unsupported: external and virtual memory, and more.
             attribute if (1..=161).contains(&attribute) => {
                 TEXTURE_LIMITS.iter().find(|(known, _)| *known == attribute).map_or(0, |(_, limit)| *limit)
             }
@@ -261,7 +262,8 @@ mod tests {
 
     #[test]
     fn no_limit_is_zero() {
-        // Flags and numbers that may be: timeout, integrated, mode, error correction, buses, gathering, driver model.
+        // Flags and numbers that may be 0: timeout, integrated, mode, error correction, buses,
+        // gathering, driver model.
         let may_be_zero = [17, 18, 20, 32, 33, 34, 35, 44, 50, 76];
         for architecture in ARCHITECTURES {
             for attribute in (1..=83).filter(|attribute| !may_be_zero.contains(attribute)) {

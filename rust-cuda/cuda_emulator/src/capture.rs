@@ -1,4 +1,5 @@
-//! Captured launches: one with a fault, written to files that `kernel-debugger` runs again and records.
+//! Captured launches: a launch with an error is written to files that `kernel-debugger` can replay
+//! and record.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,19 +11,19 @@ use ptx_interpreter::memory::GlobalMemory;
 
 use crate::journal;
 
-/// Maximum size of a launch's buffers together, in bytes: that of a launch file.
+/// Maximum total size of a launch's buffers in bytes, the same as for a launch file.
 const MAX_BYTES: usize = 256 << 20;
 
-/// A parameter, as it is before the launch.
+/// A parameter as it is before the launch.
 #[derive(Debug)]
 enum Argument {
     /// A value's bytes.
     Value(Vec<u8>),
-    /// The allocation that a pointer points into, from there on.
+    /// The rest of the allocation that a pointer points into.
     Buffer { contents: Vec<u8>, written: Vec<(usize, usize)> },
 }
 
-/// What is captured of a launch beside its parameters.
+/// What is captured of a launch besides its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Captive<'a> {
     pub(crate) ptx: &'a str,
@@ -36,8 +37,8 @@ pub(crate) struct Captive<'a> {
 pub(crate) struct Captured(Vec<Argument>);
 
 impl Captured {
-    /// The parameters of a launch; None if their buffers are too large, or if one is a texture or surface object, which launch files do not
-    /// have.
+    /// Copies the parameters of a launch. Returns None if their buffers are too large, or if one is
+    /// a texture or surface object, which launch files do not support.
     pub(crate) fn of(parameters: &[Vec<u8>], memory: &GlobalMemory) -> Option<Self> {
         let mut left = MAX_BYTES;
         let words = || parameters.iter().flat_map(|parameter| parameter.as_chunks::<8>().0);
@@ -52,7 +53,8 @@ impl Captured {
         parameters.iter().map(argument).collect::<Option<_>>().map(Self)
     }
 
-    /// Writes the launch to a folder, unless one is there, and says how it is recorded.
+    /// Writes the launch to a folder, unless a launch is already there, and prints how to record
+    /// it.
     pub(crate) fn write(&self, folder: &Path, launch_of: Captive<'_>) {
         let launch = folder.join("launch.json");
         if launch.exists() {
@@ -111,7 +113,8 @@ impl Captured {
     }
 }
 
-/// The rest of the allocation at an address; the parameter's value if there is none. None if it is too large.
+/// The rest of the allocation at an address, or the parameter's value if there is no allocation.
+/// None if it is too large.
 fn buffer(memory: &GlobalMemory, address: u64, left: &mut usize, parameter: &[u8]) -> Option<Argument> {
     let view = memory.view();
     let Ok((index, offset)) = view.find(address, 1) else { return Some(Argument::Value(parameter.to_vec())) };

@@ -1,6 +1,8 @@
-//! CUDA arrays: memory that kernels access by texture and surface objects, and the host by copies.
+//! CUDA arrays: memory that kernels access through texture and surface objects and the host through
+//! copies.
 //!
-//! An array is an allocation of its device, with its rows one after the other. Programs do not get its address.
+//! An array is an allocation on its device with its rows stored consecutively. Programs do not get
+//! its address.
 
 use std::ffi::{c_int, c_uint};
 
@@ -21,10 +23,10 @@ const CUBEMAP: c_uint = 4;
 const GATHER: c_uint = 8;
 const COLOR_ATTACHMENT: c_uint = 0x20;
 
-/// All flags that cuda.h has.
+/// All flags defined in cuda.h.
 const ALL_FLAGS: c_uint = 0x1ff;
 
-/// Rows begin at multiples of this many bytes, which are multiples of every texel's size.
+/// Alignment of rows in bytes, a multiple of every texel's size.
 const ROW_ALIGNMENT: usize = 16;
 
 /// An array.
@@ -38,21 +40,21 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// What it is for kernels of its device, which has this ordinal.
+    /// The array's image for kernels, and the ordinal of its device.
     pub(crate) fn image(&self) -> (Image, usize) {
         (self.image, self.ordinal)
     }
 
-    /// Whether surface objects may be made of it.
+    /// Whether surface objects can be created from it.
     pub(crate) fn is_for_surfaces(&self) -> bool {
         self.descriptor.flags & SURFACE != 0
     }
 
-    /// Address of a part of the array, which begins at a byte of a row, a row, and a plane or layer, and the distances of rows and planes
-    /// in bytes.
+    /// Address of a part of the array, and the distances between rows and between planes in bytes.
+    /// The part begins at a byte of a row, a row, and a plane or layer.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if a part of these bytes, rows and planes is not within.
+    /// `INVALID_VALUE` if the part with this many bytes, rows and planes is not within the array.
     pub(crate) fn place(&self, at: [usize; 3], extent: [usize; 3]) -> Result<ArrayPlace> {
         let [width, height, layers] = self.image.size().map(|size| size as usize);
         let size = [width * self.image.format().bytes(), height, layers];
@@ -66,13 +68,13 @@ impl Array {
     }
 }
 
-/// Where a part of an array is in the device's memory.
+/// Location of a part of an array in device memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrayPlace {
     pub(crate) address: u64,
-    /// Distance of rows in bytes.
+    /// Distance between rows in bytes.
     pub(crate) pitch: usize,
-    /// Distance of planes in bytes.
+    /// Distance between planes in bytes.
     pub(crate) plane: usize,
 }
 
@@ -117,8 +119,8 @@ pub(crate) fn create_3d(array: Out<Handle>, descriptor: Array3DDescriptor) -> Re
 /// The format of a `CUarray_format`.
 ///
 /// # Errors
-/// `NOT_SUPPORTED` for one with compression, of planes or of colors; `INVALID_VALUE` for any other, or unless there are 1, 2 or 4
-/// channels.
+/// `NOT_SUPPORTED` for a compressed, planar or color format; `INVALID_VALUE` for any other format,
+/// or unless there are 1, 2 or 4 channels.
 pub(crate) fn format(format: c_int, channels: c_uint) -> Result<Format> {
     let channel = match format {
         0x01 => Channel::U8,
@@ -141,7 +143,8 @@ pub(crate) fn format(format: c_int, channels: c_uint) -> Result<Format> {
 /// Dimensions and size of an array in texels (CUDA Driver API, `cuArray3DCreate`).
 ///
 /// # Errors
-/// `INVALID_VALUE` if there are none of these dimensions, or a GPU has none that large; `NOT_SUPPORTED` by a flag.
+/// `INVALID_VALUE` if no array has these dimensions or the size exceeds a GPU's limits;
+/// `NOT_SUPPORTED` for an unsupported flag.
 fn shape(descriptor: Array3DDescriptor) -> Result<(Geometry, [u32; 3])> {
     let Array3DDescriptor { width, height, depth, flags, .. } = descriptor;
     if flags & !ALL_FLAGS != 0 {
@@ -152,7 +155,7 @@ fn shape(descriptor: Array3DDescriptor) -> Result<(Geometry, [u32; 3])> {
         return Err(Error::NOT_SUPPORTED);
     }
     let (is_layered, is_cube) = (flags & LAYERED != 0, flags & CUBEMAP != 0);
-    // The largest sizes (CUDA C++ Programming Guide, Technical Specifications per Compute Capability).
+    // Maximum sizes (CUDA C++ Programming Guide, Technical Specifications per Compute Capability).
     let (geometry, largest) = match (is_layered, is_cube, height, depth) {
         (false, false, 0, 0) => (Geometry::OneD, [1 << 17, 1, 1]),
         (false, false, _, 0) => (Geometry::TwoD, [1 << 17, 1 << 16, 1]),
@@ -195,7 +198,7 @@ pub(crate) fn descriptor_3d(array: Handle) -> Result<Array3DDescriptor> {
     in_context(|state, _, _| Ok(state.arrays.get(array)?.descriptor))
 }
 
-/// Maximum number of texels of a row of linear memory that a texture object has.
+/// Maximum number of texels in a texture of linear memory.
 pub(crate) const MAX_LINEAR_WIDTH: usize = 1 << 28;
 
 /// `cuDeviceGetTexture1DLinearMaxWidth`
@@ -205,10 +208,10 @@ pub(crate) fn max_linear_width(texels: Out<usize>, format_: c_int, channels: c_u
 }
 
 impl State {
-    /// The place of a part of an array.
+    /// The location of a part of an array.
     ///
     /// # Errors
-    /// `INVALID_HANDLE`; `INVALID_VALUE` if the part is not within.
+    /// `INVALID_HANDLE`; `INVALID_VALUE` if the part is not within the array.
     pub(crate) fn array_place(&self, array: Handle, at: [usize; 3], extent: [usize; 3]) -> Result<ArrayPlace> {
         self.arrays.get(array)?.place(at, extent)
     }

@@ -1,4 +1,4 @@
-//! Contexts: a device's modules, memory and streams, as a thread of the host uses them.
+//! Contexts: the modules, memory and streams of a device, as host threads use them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,14 +21,14 @@ pub(crate) struct Context {
     pub(crate) ordinal: usize,
     flags: c_uint,
     is_primary: bool,
-    /// The error with which a kernel has failed: every later call in the context returns it, as on a GPU.
+    /// The error that a kernel caused. Every later call in the context returns it, as on a GPU.
     pub(crate) failure: Option<Error>,
     limits: BTreeMap<c_int, usize>,
     cache_config: c_int,
     shared_config: c_int,
-    /// The context's allocations, which end with it.
+    /// The context's allocations, which are freed with it.
     pub(crate) allocations: BTreeSet<u64>,
-    /// The contexts whose memory its kernels may access too.
+    /// The contexts with memory that this context's kernels may access too.
     peers: BTreeSet<Handle>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Context {
 pub(crate) struct Primary {
     context: Option<Handle>,
     retained: u32,
-    /// Whether the runtime library is among those that retain it.
+    /// Whether the runtime library is among the holders that retain it.
     is_held_by_runtime: bool,
     flags: c_uint,
 }
@@ -53,7 +53,7 @@ impl Primary {
 }
 
 thread_local! {
-    /// The contexts that this thread has pushed. The last is the current one.
+    /// The contexts that this thread has pushed. The last one is current.
     static STACK: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -64,8 +64,8 @@ pub(crate) fn current() -> Option<Handle> {
 
 impl Context {
     fn new(ordinal: usize, flags: c_uint, is_primary: bool) -> Self {
-        // In bytes: the stack of a thread, the buffer of printf, the heap; then depth and number of nested launches, the L2 cache's
-        // granularity and its persisting part.
+        // In bytes: a thread's stack, the buffer of printf and the heap; then the depth and number
+        // of nested launches, and the L2 cache's granularity and persisting size.
         let limits = [
             (0, 16 << 10),
             (1, 1 << 20),
@@ -91,7 +91,7 @@ pub(crate) fn create(context: Out<Handle>, flags: c_uint, device: c_int) -> Resu
     context.set(made)
 }
 
-/// As [`create`], unless the caller asks for something else of the context.
+/// Like [`create`], but fails if the caller asks for special properties of the context.
 pub(crate) fn create_plain(context: Out<Handle>, asked: Option<&str>, flags: c_uint, device: c_int) -> Result {
     if let Some(asked) = asked {
         journal::unsupported(&format!("a context with {asked}"));
@@ -127,7 +127,7 @@ pub(crate) fn pop(context: Out<Handle>) -> Result {
     Ok(())
 }
 
-/// Replaces the current context by another, or by none if the handle is 0.
+/// Replaces the current context with another, or with none if the handle is 0.
 pub(crate) fn set_current(context: Handle) -> Result {
     let state = state()?;
     if context != 0 {
@@ -147,7 +147,7 @@ pub(crate) fn get_current(context: Out<Handle>) -> Result {
     context.set(current().unwrap_or(0))
 }
 
-/// Device of a context; of the current one if the handle is 0.
+/// The device of a context, or of the current context if the handle is 0.
 pub(crate) fn device(device: Out<c_int>, context: Handle) -> Result {
     let state = state()?;
     let context = or_current(context)?;
@@ -180,7 +180,7 @@ pub(crate) fn id(context: Handle, id: Out<u64>) -> Result {
     id.set(context as u64)
 }
 
-/// The version of the interface that the context has, which is that of the driver.
+/// The API version of a context, which is the driver's version.
 pub(crate) fn api_version(context: Handle, version: Out<c_uint>) -> Result {
     let state = state()?;
     let context = or_current(context)?;
@@ -188,7 +188,8 @@ pub(crate) fn api_version(context: Handle, version: Out<c_uint>) -> Result {
     version.set(driver()?.options.version as c_uint)
 }
 
-/// Waits for the work of a context, and reports the failure of a kernel. Of the current context if the handle is 0.
+/// Waits for the work of a context, and reports a kernel's failure. A handle of 0 means the current
+/// context.
 pub(crate) fn synchronise(context: Handle) -> Result {
     let context = {
         let state = state()?;
@@ -212,7 +213,8 @@ pub(crate) fn limit(value: Out<usize>, limit: c_int) -> Result {
 /// `CU_LIMIT_MALLOC_HEAP_SIZE`
 const HEAP_BYTES: c_int = 2;
 
-/// Stores the limit. Of them the heap's size alone has an effect: on a device on which no module that uses it has been loaded.
+/// Stores the limit. Only the heap size has an effect, and only on a device where no module that
+/// uses the heap has been loaded.
 pub(crate) fn set_limit(limit: c_int, value: usize) -> Result {
     in_context(|state, context, ordinal| {
         if limit == HEAP_BYTES && !state.memories[ordinal].set_heap_bytes(value as u64) {
@@ -246,7 +248,7 @@ pub(crate) fn set_shared_config(config: c_int) -> Result {
     })
 }
 
-/// Streams have all the same priority; programs may name one from 0 down to −5.
+/// All streams have the same priority. Programs may ask for one from 0 down to −5.
 pub(crate) fn priority_range(least: Out<c_int>, greatest: Out<c_int>) -> Result {
     in_context(|_, _, _| {
         least.set_if_wanted(0);
@@ -255,11 +257,12 @@ pub(crate) fn priority_range(least: Out<c_int>, greatest: Out<c_int>) -> Result 
     })
 }
 
-/// Lets kernels of the current context access the memory of another one's device.
+/// Lets kernels of the current context access memory on another context's device.
 ///
 /// # Errors
-/// `INVALID_VALUE` if there are flags; `INVALID_CONTEXT` if none is current, or the other one is it or is none; `PEER_ACCESS_UNSUPPORTED` if
-/// both are of one device; `PEER_ACCESS_ALREADY_ENABLED`.
+/// `INVALID_VALUE` if there are flags; `INVALID_CONTEXT` if no context is current, or the other one
+/// is the current one or does not exist; `PEER_ACCESS_UNSUPPORTED` if both are on one device;
+/// `PEER_ACCESS_ALREADY_ENABLED`.
 pub(crate) fn enable_peer(peer: Handle, flags: c_uint) -> Result {
     in_context(|state, context, ordinal| {
         if flags != 0 {
@@ -276,10 +279,11 @@ pub(crate) fn enable_peer(peer: Handle, flags: c_uint) -> Result {
     })
 }
 
-/// Ends the access that [`enable_peer`] gives.
+/// Revokes the access that [`enable_peer`] gave.
 ///
 /// # Errors
-/// `INVALID_CONTEXT` if none is current, or the other one is none; `PEER_ACCESS_NOT_ENABLED`.
+/// `INVALID_CONTEXT` if no context is current or the other one does not exist;
+/// `PEER_ACCESS_NOT_ENABLED`.
 pub(crate) fn disable_peer(peer: Handle) -> Result {
     pending::wait(Until::Everything)?;
     in_context(|state, context, _| {
@@ -290,7 +294,8 @@ pub(crate) fn disable_peer(peer: Handle) -> Result {
 }
 
 impl State {
-    /// The memory that kernels of a context can access, on its own device and on the devices of its peers, and the device's ordinal.
+    /// The memory that kernels of a context can access, on its own device and its peers' devices,
+    /// and its device's ordinal.
     pub(crate) fn memory_of(&self, context: Handle) -> Result<(GlobalMemory, usize)> {
         let ordinal = self.usable(context)?;
         let peers = self.contexts.get(context)?.peers.iter().filter_map(|peer| self.contexts.get(*peer).ok());
@@ -326,7 +331,7 @@ pub(crate) fn release_primary(device: c_int) -> Result {
     Ok(())
 }
 
-/// Destroys what the primary context has. It remains retained as often as it was.
+/// Destroys the contents of the primary context. Its retain count does not change.
 pub(crate) fn reset_primary(device: c_int) -> Result {
     let (ordinal, _) = device::with_ordinal(device)?;
     pending::wait(Until::Device(ordinal))?;
@@ -358,14 +363,14 @@ pub(crate) fn primary_state(device: c_int, flags: Out<c_uint>, is_active: Out<c_
 }
 
 impl State {
-    /// The primary context of a device, which is made if there is none.
+    /// The primary context of a device, created if necessary.
     fn primary(&mut self, ordinal: usize) -> Handle {
         let primary = &mut self.primaries[ordinal];
         let flags = primary.flags;
         *primary.context.get_or_insert_with(|| self.contexts.add(Context::new(ordinal, flags, true)))
     }
 
-    /// The primary context of a device, which the runtime library retains once.
+    /// The primary context of a device. The runtime library retains it once.
     pub(crate) fn primary_of_runtime(&mut self, ordinal: usize) -> Handle {
         let context = self.primary(ordinal);
         let primary = &mut self.primaries[ordinal];

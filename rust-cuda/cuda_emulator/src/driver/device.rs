@@ -1,4 +1,4 @@
-//! The devices, and what a program may ask about them.
+//! The devices and the properties that programs can query.
 
 use std::ffi::{c_char, c_int};
 
@@ -7,16 +7,17 @@ use crate::architecture::Architecture;
 use crate::driver::driver;
 use crate::error::{Error, Result};
 
-/// Size of a device's memory in bytes: half of the host's, which provides what is allocated of it, and at most 64 GiB.
+/// Size of a device's memory in bytes: half of the host's memory, which backs it, and at most 64
+/// GiB.
 pub(crate) fn memory_bytes() -> u64 {
     (host_bytes().unwrap_or(8 << 30) / 2).min(64 << 30)
 }
 
-/// Size of the host's memory in bytes, if the system says it.
+/// Size of the host's memory in bytes, if the system reports it.
 #[cfg(unix)]
 #[allow(unsafe_code, reason = "a call of the C library")]
 fn host_bytes() -> Option<u64> {
-    // SAFETY: the function takes any number, and reads and writes no memory of the caller.
+    // SAFETY: the function accepts any number, and does not access the caller's memory.
     let [pages, bytes] = [libc::_SC_PHYS_PAGES, libc::_SC_PAGESIZE].map(|name| unsafe { libc::sysconf(name) });
     u64::try_from(pages).ok()?.checked_mul(u64::try_from(bytes).ok()?)
 }
@@ -64,7 +65,7 @@ pub(crate) fn attribute(value: Out<c_int>, attribute: c_int, device: c_int) -> R
     value.set(known as c_int)
 }
 
-/// The attributes that programs of early CUDA versions ask for.
+/// The properties that programs for early CUDA versions ask for.
 pub(crate) fn properties(properties: Out<DeviceProperties>, device: c_int) -> Result {
     let (_, architecture) = with_ordinal(device)?;
     let value = |attribute| architecture.attribute(attribute, architecture.number).map_or(0, |value| value as c_int);
@@ -82,7 +83,7 @@ pub(crate) fn properties(properties: Out<DeviceProperties>, device: c_int) -> Re
     })
 }
 
-/// No context can have a part of the multiprocessors.
+/// No context can be limited to a subset of the multiprocessors.
 pub(crate) fn affinity_support(support: Out<c_int>, affinity: c_int, device: c_int) -> Result {
     with_ordinal(device)?;
     // `CU_EXEC_AFFINITY_TYPE_SM_COUNT`
@@ -98,7 +99,7 @@ pub(crate) fn compute_capability(major: Out<c_int>, minor: Out<c_int>, device: c
     minor.set(architecture.minor as c_int)
 }
 
-/// The address of a device on a bus that does not exist.
+/// The device's bus address. The bus does not exist.
 pub(crate) fn bus_id(id: Out<c_char>, length: c_int, device: c_int) -> Result {
     id.set_text(length, &bus_address(with_ordinal(device)?.1))
 }
@@ -114,13 +115,14 @@ fn bus_address(device: Architecture) -> String {
     format!("0000:{:02X}:00.0", device.number)
 }
 
-/// Every device can access every other one's memory.
+/// Every device can access every other device's memory.
 pub(crate) fn can_access_peer(can: Out<c_int>, device: c_int, peer: c_int) -> Result {
     let ((device, _), (peer, _)) = (with_ordinal(device)?, with_ordinal(peer)?);
     can.set(c_int::from(device != peer))
 }
 
-/// An attribute of a pair of devices: that they access each other's memory (2), by atomic operations too (3).
+/// An attribute of a pair of devices: whether they can access each other's memory (2), also with
+/// atomics (3).
 pub(crate) fn peer_attribute(value: Out<c_int>, attribute: c_int, device: c_int, peer: c_int) -> Result {
     if device == peer || !(1..=5).contains(&attribute) {
         return Err(Error::INVALID_VALUE);

@@ -1,4 +1,5 @@
-//! Events: points in time of the host, at which work runs: when it is queued or, in an asynchronous order, later.
+//! Events: points in host time when work runs. Work runs when it is queued or, in an asynchronous
+//! order, later.
 
 use std::ffi::c_uint;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::work::Work;
 
-/// Flags that an event may have: blocking, without times, between processes.
+/// Flags that an event may have: blocking sync, no timing, interprocess.
 const ALL_FLAGS: c_uint = 7;
 const DISABLE_TIMING: c_uint = 2;
 const INTERPROCESS: c_uint = 4;
@@ -22,11 +23,11 @@ const INTERPROCESS: c_uint = 4;
 pub(crate) struct Event {
     pub(crate) context: Handle,
     flags: c_uint,
-    /// When it was last recorded.
+    /// Time of the last record.
     recorded: Option<Instant>,
-    /// The work that records it, as it was last queued in an asynchronous order.
+    /// The work that records it, as last queued in an asynchronous order.
     pub(crate) pending: Option<Number>,
-    /// The capture in which it was recorded last, and what comes before it there.
+    /// The capture in which it was last recorded, and what precedes it there.
     pub(crate) captured: Option<(u64, Clock)>,
 }
 
@@ -75,7 +76,7 @@ struct Record(Handle);
 
 impl Work for Record {
     fn run(&self) -> Result {
-        // The program may have destroyed the event since.
+        // The program may have destroyed the event in the meantime.
         if let Ok(event) = state()?.events.get_mut(self.0) {
             event.recorded = Some(Instant::now());
         }
@@ -88,17 +89,17 @@ impl Work for Record {
     }
 }
 
-/// Waits for an event. One that was not recorded counts as one that has happened.
+/// Waits for an event. An event that was never recorded counts as completed.
 pub(crate) fn synchronise(event: Handle) -> Result {
     let (context, number) = recorded(event)?;
     number.map_or(Ok(()), |number| pending::wait(Until::Item(number)))?;
     state()?.settled(context)
 }
 
-/// As [`synchronise`], without waiting.
+/// Like [`synchronise`], but does not wait.
 ///
 /// # Errors
-/// `NOT_READY` if the event has not happened.
+/// `NOT_READY` if the event has not completed.
 pub(crate) fn query(event: Handle) -> Result {
     let (context, number) = recorded(event)?;
     number.map_or(Ok(()), |number| pending::poll(Until::Item(number)))?;
@@ -108,7 +109,7 @@ pub(crate) fn query(event: Handle) -> Result {
 /// The context of an event, and the work that records it.
 ///
 /// # Errors
-/// `STREAM_CAPTURE_UNSUPPORTED` if that is captured.
+/// `STREAM_CAPTURE_UNSUPPORTED` if the event was recorded in a capture.
 fn recorded(event: Handle) -> Result<(Handle, Option<Number>)> {
     let state = state()?;
     let event = state.events.get(event)?;
@@ -118,7 +119,7 @@ fn recorded(event: Handle) -> Result<(Handle, Option<Number>)> {
     Ok((event.context, event.pending))
 }
 
-/// The milliseconds that the host's work between two events has taken.
+/// The milliseconds that the host's work between two events took.
 pub(crate) fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result {
     let state = state()?;
     let [start, end] = [start, end].map(|event| state.events.get(event));

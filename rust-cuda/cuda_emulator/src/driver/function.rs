@@ -1,4 +1,5 @@
-//! Functions: the kernels of a loaded module, what they need, and how many of their blocks are resident at once.
+//! Functions: the kernels of a loaded module, the resources they need, and how many of their blocks
+//! can be resident at once.
 
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::sync::Arc;
@@ -24,11 +25,11 @@ pub(crate) struct Function {
     pub(crate) resources: KernelResources,
     /// Size in bytes of each parameter.
     pub(crate) parameters: Arc<[usize]>,
-    /// Maximum dynamic shared memory of a launch in bytes, as the program has set it.
+    /// Maximum dynamic shared memory of a launch in bytes, as set by the program.
     pub(crate) max_dynamic_bytes: usize,
     /// Whether its launches may have clusters of more than 8 blocks.
     pub(crate) allows_large_clusters: bool,
-    /// Preferred share of shared memory, of no effect.
+    /// Preferred shared memory carveout, without effect.
     carveout: c_int,
 }
 
@@ -54,7 +55,7 @@ impl Function {
         })
     }
 
-    /// Blocks of a cluster in a launch that asks for this size, or for none.
+    /// Number of blocks in a cluster for a launch that requests this cluster size, or none.
     ///
     /// # Errors
     /// As [`shape::cluster_size`].
@@ -62,7 +63,7 @@ impl Function {
         shape::cluster_size(self.resources.cluster, self.allows_large_clusters, architecture, asked)
     }
 
-    /// Maximum number of its blocks that a multiprocessor holds at once.
+    /// Maximum number of its blocks that are resident on a multiprocessor at once.
     pub(crate) fn resident_blocks(&self, architecture: Architecture, threads: u32, dynamic_bytes: usize) -> u32 {
         let shared = self.resources.static_shared_bytes + dynamic_bytes + architecture.reserved_shared_bytes as usize;
         if threads == 0 || threads > self.resources.max_threads || dynamic_bytes > self.max_dynamic_bytes {
@@ -75,7 +76,7 @@ impl Function {
 }
 
 impl State {
-    /// A function, and the architecture of its device.
+    /// A function and its device's architecture.
     pub(crate) fn function_and_architecture(&self, function: Handle) -> Result<(&Function, Architecture)> {
         let function = self.functions.get(function)?;
         let ordinal = self.usable(function.context)?;
@@ -88,7 +89,7 @@ pub(crate) fn attribute(value: Out<c_int>, attribute: c_int, function: Handle) -
     value.set(found?)
 }
 
-/// Calls `work` with a function, or with that of a kernel in the current context.
+/// Calls `work` with a function, or with a library kernel's function in the current context.
 fn with_function<R>(function: Handle, work: impl FnOnce(&mut State, Handle) -> Result<R>) -> Result<R> {
     let mut state = state()?;
     let function = match state.functions.get(function) {
@@ -111,12 +112,12 @@ pub(crate) fn attribute_of(state: &State, function: Handle, attribute: c_int) ->
         1 => static_shared_bytes as c_int,
         2 => constant_bytes as c_int,
         3 => local_bytes as c_int,
-        // An estimate, which limits no launch.
+        // An estimate, which does not limit any launch.
         4 => {
             let limit = max_registers(&state.modules.get(function.module)?.ptx);
             limit.map_or(registers, |limit| registers.min(limit)) as c_int
         }
-        // The PTX is compiled for the device, from what it was made for.
+        // The PTX is compiled for the device, whatever its target is.
         5 => target(&state.modules.get(function.module)?.ptx).unwrap_or(version),
         6 => version,
         7 => 0,
@@ -132,7 +133,7 @@ pub(crate) fn attribute_of(state: &State, function: Handle, attribute: c_int) ->
     })
 }
 
-/// The architecture that PTX is made for, such as 80 of `sm_80`.
+/// The target architecture of the PTX, such as 80 for `sm_80`.
 fn target(ptx: &str) -> Option<c_int> {
     let name =
         ptx.lines().find_map(|line| line.trim_start().strip_prefix(".target"))?.trim_start().strip_prefix("sm_")?;
@@ -152,14 +153,14 @@ pub(crate) fn set_attribute_of(state: &mut State, function: Handle, attribute: c
         (MAX_DYNAMIC_SHARED, Ok(bytes)) if bytes <= limit => function.max_dynamic_bytes = bytes,
         (CARVEOUT, _) if (-1..=100).contains(&value) => function.carveout = value,
         (LARGE_CLUSTERS, Ok(allowed @ 0..=1)) => function.allows_large_clusters = allowed == 1,
-        // The preferred order of clusters.
+        // The preferred cluster scheduling policy.
         (15, Ok(0..=2)) => {}
         _ => return Err(Error::INVALID_VALUE),
     }
     Ok(())
 }
 
-/// Accepts a preference for a cache, which has no effect.
+/// Accepts a cache preference, which has no effect.
 pub(crate) fn prefer(function: Handle) -> Result {
     with_function(function, |_, _| Ok(()))
 }
@@ -169,7 +170,7 @@ pub(crate) fn module(module: Out<Handle>, function: Handle) -> Result {
     module.set(found?)
 }
 
-/// The function's name, which lives as long as its module.
+/// The function's name, which is valid as long as its module.
 pub(crate) fn name(name: Out<*const c_char>, function: Handle) -> Result {
     let found = with_function(function, |state, function| Ok(state.functions.get(function)?.c_name.as_ptr()));
     name.set(found?)
@@ -191,7 +192,7 @@ pub(crate) fn parameter_count(function: Handle, count: Out<usize>) -> Result {
     count.set(found?)
 }
 
-/// Every function of a module is loaded with it (`CU_FUNCTION_LOADING_STATE_LOADED`).
+/// A module loads all its functions at once (`CU_FUNCTION_LOADING_STATE_LOADED`).
 pub(crate) fn loading_state(loading: Out<c_int>, function: Handle) -> Result {
     prefer(function)?;
     loading.set(1)
@@ -206,7 +207,8 @@ pub(crate) fn max_active_blocks(blocks: Out<c_int>, function: Handle, threads: c
     blocks.set(found? as c_int)
 }
 
-/// The block size with the most resident threads, and the blocks of it that fill the device.
+/// The block size with the most resident threads, and the number of such blocks that fill the
+/// device.
 pub(crate) fn max_potential_block(
     (blocks, threads): (Out<c_int>, Out<c_int>),
     function: Handle,
@@ -222,7 +224,7 @@ pub(crate) fn max_potential_block(
         u32::try_from(limit).ok().filter(|limit| *limit > 0).unwrap_or(LaunchConfig::MAX_THREADS).min(max_threads);
     let mut best = (0, 0);
     for size in (1..=limit).rev().filter(|size| size.is_multiple_of(32) || *size == limit) {
-        // The caller's function may call the driver: the state is free while it runs.
+        // The caller's function may call the driver, so the state is unlocked while it runs.
         let shared = shared_of_block(to_shared, size, dynamic_bytes);
         let resident = with_function(function, |state, function| {
             Ok(state.functions.get(function)?.resident_blocks(architecture, size, shared))
@@ -235,7 +237,7 @@ pub(crate) fn max_potential_block(
     threads.set(best.1 as c_int)
 }
 
-/// Maximum dynamic shared memory of a block with which this number of blocks is resident at once.
+/// Maximum dynamic shared memory per block that still allows this number of resident blocks.
 pub(crate) fn available_shared(bytes: Out<usize>, function: Handle, blocks: c_int, threads: c_int) -> Result {
     let (Ok(blocks @ 1..), Ok(threads @ 1..)) = (u32::try_from(blocks), u32::try_from(threads)) else {
         return Err(Error::INVALID_VALUE);
@@ -252,7 +254,7 @@ pub(crate) fn available_shared(bytes: Out<usize>, function: Handle, blocks: c_in
     bytes.set(found?)
 }
 
-/// Number of clusters of a launch that are resident at once.
+/// Number of clusters of a launch that can be resident at once.
 pub(crate) fn max_active_clusters(clusters: Out<c_int>, function: Handle, config: RawLaunchConfig) -> Result {
     let attributes = Attributes::of(&config)?;
     let found = with_function(function, |state, function| {
@@ -266,7 +268,7 @@ pub(crate) fn max_active_clusters(clusters: Out<c_int>, function: Handle, config
     clusters.set(found? as c_int)
 }
 
-/// The largest cluster of a launch.
+/// The maximum cluster size of a launch.
 pub(crate) fn max_cluster(size: Out<c_int>, function: Handle, _config: RawLaunchConfig) -> Result {
     let found = with_function(function, |state, function| {
         let (function, architecture) = state.function_and_architecture(function)?;

@@ -1,4 +1,4 @@
-//! Graphs: work that is captured once, and launched again and again.
+//! Graphs: work that is captured once and launched repeatedly.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::Arc;
@@ -16,17 +16,18 @@ use crate::work::Work;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`
 const AUTO_FREE: u64 = 1;
 
-/// A graph. Its operations are in an order in which none comes before one that it depends on.
+/// A graph. Its operations are topologically sorted: none comes before one that it depends on.
 #[derive(Debug)]
 pub(crate) struct Graph {
     pub(super) context: Handle,
     pub(super) operations: Vec<Operation>,
-    /// Handles of its nodes, once a program has asked for them.
+    /// Handles of its nodes, created when a program first asks for them.
     nodes: Vec<Handle>,
     pub(crate) objects: References,
 }
 
-/// The work of a node, and the places of the nodes that it depends on, in the order in which a program has named them.
+/// The work of a node and the indices of its dependencies, in the order in which the program named
+/// them.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation {
     pub(crate) work: Arc<dyn Work>,
@@ -44,12 +45,12 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) struct Executable {
     pub(crate) context: Handle,
-    /// The graph that it was made from. A handle of that graph's node names the same node here.
+    /// The graph it was created from. A handle of that graph's node names the same node here.
     pub(super) graph: Handle,
     pub(super) operations: Arc<[Operation]>,
     flags: u64,
     pub(super) objects: References,
-    /// Its last launch, as far as it was queued in an asynchronous order.
+    /// Its last launch, if that was queued in an asynchronous order.
     launched: Option<Number>,
 }
 
@@ -58,13 +59,13 @@ impl Graph {
         Self { context, operations, nodes: Vec::new(), objects: References::new() }
     }
 
-    /// Gives the graph what a capture has recorded.
+    /// Sets the operations that a capture recorded.
     pub(crate) fn set_operations(&mut self, operations: Vec<Operation>) {
         self.operations = operations;
     }
 }
 
-/// An empty graph, for nodes that are added.
+/// Creates an empty graph, to which nodes are added.
 pub(crate) fn create(graph: Out<Handle>, flags: c_uint) -> Result {
     if flags != 0 {
         return Err(Error::INVALID_VALUE);
@@ -98,7 +99,7 @@ pub(crate) fn destroy(graph: Handle) -> Result {
 pub(crate) fn instantiate(executable: Out<Handle>, graph: Handle, flags: u64) -> Result {
     let mut state = state()?;
     let Graph { context, operations, objects, .. } = state.graphs.get(graph)?;
-    // An allocation has one address, so only one executable graph can use it.
+    // An allocation has a fixed address, so only one executable graph can use it.
     if has_memory(operations) && state.executables.iter().any(|(_, executable)| executable.graph == graph) {
         return Err(Error::INVALID_VALUE);
     }
@@ -123,9 +124,10 @@ pub(crate) fn flags(executable: Handle, flags: Out<u64>) -> Result {
     flags.set(state()?.executables.get(executable)?.flags)
 }
 
-/// Queues one launch of the graph; in a captured stream, its operations become part of the other graph.
+/// Queues one launch of the graph. In a captured stream, its operations become part of the captured
+/// graph.
 pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
-    // What a graph may allocate depends on the work before.
+    // What a graph may allocate depends on earlier work.
     if pending::is_asynchronous() && has_memory(&state()?.executables.get(executable)?.operations) {
         pending::wait(Until::Everything)?;
     }
@@ -148,7 +150,7 @@ pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
         if pending::is_asynchronous() && !has_memory(&operations) {
             let queue = state.queue_of(stream)?;
             let launch = Launch { context: queue.context, works: pending_works(&state, &operations)? };
-            // Launches of an executable graph are in order, in different streams too.
+            // Launches of one executable graph run in order, even in different streams.
             let number = state.queue(queue, Arc::new(launch), launched.as_slice())?;
             state.executables.get_mut(executable)?.launched = Some(number);
             drop(state);
@@ -159,7 +161,8 @@ pub(crate) fn launch(executable: Handle, stream: Handle) -> Result {
     run_in_order(context, operations.iter().map(|operation| &*operation.work))
 }
 
-/// Runs the work of a graph in its order. After a fault the rest does not run, and the next call returns the error.
+/// Runs the work of a graph in order. After an error the rest does not run, and the next call
+/// returns the error.
 fn run_in_order<'a>(context: Handle, works: impl Iterator<Item = &'a dyn Work>) -> Result {
     for work in works {
         work.run()?;
@@ -221,7 +224,7 @@ pub(crate) fn destroy_executable(executable: Handle) -> Result {
     Ok(())
 }
 
-/// Waits for work if the graph keeps objects of the program, which may be destroyed now.
+/// Waits for work if the graph keeps the program's objects, which may be destroyed now.
 pub(super) fn wait_for_objects(executable: Handle) -> Result {
     let has_objects = state()?.executables.get(executable).is_ok_and(|executable| !executable.objects.is_empty());
     if has_objects { pending::wait(Until::Everything) } else { Ok(()) }
@@ -237,17 +240,17 @@ impl State {
         Ok(&of_graph.nodes)
     }
 
-    /// Place in the graph's order of one of its nodes.
+    /// Index of a node in the graph's order.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if it is none of the graph's.
+    /// `INVALID_VALUE` if the node is not in this graph.
     pub(super) fn node_of(&self, graph: Handle, node: Handle) -> Result<usize> {
         let node = self.nodes.get(node).ok().filter(|node| node.graph == graph);
         node.map(|node| node.index).ok_or(Error::INVALID_VALUE)
     }
 }
 
-/// Whether a node allocates or frees.
+/// Whether any node allocates or frees memory.
 fn has_memory(operations: &[Operation]) -> bool {
     operations.iter().any(|operation| operation.work.has_memory())
 }

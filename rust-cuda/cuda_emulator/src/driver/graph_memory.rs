@@ -1,4 +1,4 @@
-//! Memory of graphs: nodes that allocate and free, at an address that is the same in each launch.
+//! Graph memory: nodes that allocate and free, at the same address in each launch.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
@@ -23,11 +23,11 @@ const ON_DEVICE: c_int = 1;
 pub(crate) struct GraphMemory {
     /// By address.
     allocations: BTreeMap<u64, Allocation>,
-    /// By ordinal of the device, the maximum bytes that graphs have had there.
+    /// The peak number of bytes that graphs used on each device, by ordinal.
     high: BTreeMap<usize, u64>,
 }
 
-/// An allocation of a graph, which exists from its node on until it is freed.
+/// A graph's allocation. It exists from the moment its node runs until it is freed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allocation {
     address: u64,
@@ -35,11 +35,11 @@ pub(crate) struct Allocation {
     context: Handle,
     ordinal: usize,
     graph: Handle,
-    /// The graph with a node that frees it.
+    /// The graph that contains a node which frees it.
     freed_by: Option<Handle>,
 }
 
-/// The end of the allocation of a graph at an address.
+/// Frees a graph's allocation at an address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Free(pub(crate) u64);
 
@@ -83,7 +83,7 @@ impl Work for Free {
 }
 
 impl Allocation {
-    /// The allocation as a graph's node.
+    /// The parameters of the allocation's node.
     pub(crate) fn node(&self) -> AllocateNode {
         let pool = PoolProperties {
             allocation_type: PINNED,
@@ -98,10 +98,11 @@ impl Allocation {
     }
 }
 
-/// Adds a node that allocates, and says the address.
+/// Adds an allocation node and writes the allocation's address.
 ///
 /// # Errors
-/// `INVALID_VALUE` if there are no bytes; `NOT_SUPPORTED` for memory that is none of a device, or that others are to access.
+/// `INVALID_VALUE` if the size is 0; `NOT_SUPPORTED` for memory that is not on a device or that
+/// other devices should access.
 pub(crate) fn add_allocation(
     node: Out<Handle>,
     graph: Handle,
@@ -125,11 +126,11 @@ pub(crate) fn add_allocation(
     parameters.set(AllocateNode { address: allocation.address, ..asked })
 }
 
-/// Adds a node that frees an allocation of a graph.
+/// Adds a node that frees a graph's allocation.
 ///
 /// # Errors
-/// `INVALID_VALUE` if there is none at the address, or it is freed already by a node of this graph, or by one of the graph that
-/// allocates it.
+/// `INVALID_VALUE` if there is no allocation at the address, or a node of this graph or of the
+/// allocating graph already frees it.
 pub(crate) fn add_free(node: Out<Handle>, graph: Handle, after: Dependencies, address: u64) -> Result {
     let mut state = state()?;
     state.check_free(graph, address)?;
@@ -138,8 +139,8 @@ pub(crate) fn add_free(node: Out<Handle>, graph: Handle, after: Dependencies, ad
     Ok(())
 }
 
-/// Allocates in a captured stream: a node of the graph does, of the memory of a pool, or of the stream's device. In any other stream,
-/// `otherwise` does.
+/// Allocates in a stream. If the stream is being captured, this adds an allocation node, which uses
+/// a pool's memory or the stream's device. In any other stream it calls `otherwise`.
 pub(crate) fn allocate_in_stream(
     address: Out<u64>,
     bytes: usize,
@@ -170,7 +171,8 @@ pub(crate) fn allocate_in_stream(
     address.set(allocation.address)
 }
 
-/// Frees in a captured stream: a node of the graph does. In any other stream, `otherwise` does.
+/// Frees in a stream. If the stream is being captured, this adds a free node. In any other stream
+/// it calls `otherwise`.
 pub(crate) fn free_in_stream(address: u64, stream: Handle, otherwise: impl FnOnce() -> Result) -> Result {
     let mut state = state()?;
     let Some(graph) = state.capture_of(stream).map(|capture| capture.graph) else {
@@ -183,7 +185,7 @@ pub(crate) fn free_in_stream(address: u64, stream: Handle, otherwise: impl FnOnc
     Ok(())
 }
 
-/// Bytes of a device that graphs have, now or at most: all that are reserved are used.
+/// Bytes that graphs use on a device, now or at the peak. Reserved and used bytes are the same.
 pub(crate) fn attribute(device: c_int, attribute: c_int, value: Out<u64>) -> Result {
     let (ordinal, _) = device::with_ordinal(device)?;
     let state = state()?;
@@ -194,7 +196,7 @@ pub(crate) fn attribute(device: c_int, attribute: c_int, value: Out<u64>) -> Res
     })
 }
 
-/// Forgets the maximum, for which the value must be 0.
+/// Resets the peak. The value must be 0.
 pub(crate) fn set_attribute(device: c_int, attribute: c_int, value: u64) -> Result {
     let (ordinal, _) = device::with_ordinal(device)?;
     if !matches!(attribute, 1 | 3) || value != 0 {
@@ -206,13 +208,14 @@ pub(crate) fn set_attribute(device: c_int, attribute: c_int, value: u64) -> Resu
     Ok(())
 }
 
-/// Gives back what no graph uses, which is nothing.
+/// Releases unused graph memory. There is never any.
 pub(crate) fn trim(device: c_int) -> Result {
     device::with_ordinal(device).map(drop)
 }
 
 impl State {
-    /// Reserves an address for an allocation of a graph. It belongs to `context` if that is on the device, else to the primary context.
+    /// Reserves an address for a graph's allocation. It belongs to `context` if that is on the
+    /// device, otherwise to the primary context.
     fn reserve(&mut self, graph: Handle, context: Handle, ordinal: usize, bytes: usize) -> Result<Allocation> {
         let own = Some(context).filter(|context| self.usable(*context) == Ok(ordinal));
         let context = own.or_else(|| self.primaries[ordinal].handle()).ok_or(Error::INVALID_CONTEXT)?;
@@ -224,7 +227,7 @@ impl State {
         Ok(Allocation { address, bytes, context, ordinal, graph, freed_by: None })
     }
 
-    /// Whether a node of the graph may free the allocation at an address.
+    /// Checks that a node of the graph may free the allocation at an address.
     fn check_free(&self, graph: Handle, address: u64) -> Result {
         let known = self.graph_memory.allocations.get(&address).ok_or(Error::INVALID_VALUE)?;
         let is_free = known.freed_by.is_none_or(|by| by != graph && by != known.graph && graph != known.graph);
@@ -241,7 +244,7 @@ impl State {
         self.contexts.get(allocation.context).is_ok_and(|context| context.allocations.contains(&allocation.address))
     }
 
-    /// Bytes of a device that graphs have allocated and not freed.
+    /// Bytes on a device that graphs have allocated and not freed.
     fn used_by_graphs(&self, ordinal: usize) -> u64 {
         let of_device = self.graph_memory.allocations.values().filter(|allocation| allocation.ordinal == ordinal);
         of_device.filter(|allocation| self.has_allocation(allocation)).map(|allocation| allocation.bytes).sum()
@@ -255,7 +258,8 @@ impl State {
         self.memories[allocation.ordinal].free(address).map_err(|_| Error::INVALID_VALUE)
     }
 
-    /// Prepares the launch of a graph. The allocations of its previous launch must have been freed; with `frees`, this frees them.
+    /// Prepares the launch of a graph. The allocations of its previous launch must have been freed,
+    /// unless `frees` is set: then this frees them.
     ///
     /// # Errors
     /// `INVALID_VALUE`

@@ -1,4 +1,4 @@
-//! Nodes that a program adds to a graph.
+//! Nodes that programs add to graphs.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::journal;
 use crate::shape::{Attributes, Shape};
 use crate::work::Work;
 
-/// Work of no effect, which joins branches.
+/// Work without effect, which joins branches.
 #[derive(Debug)]
 struct Empty;
 
@@ -26,7 +26,7 @@ impl Work for Empty {
     }
 }
 
-/// The nodes that a new node comes after, as its caller passes them.
+/// The dependencies of a new node, as the caller passes them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dependencies {
     pub(crate) nodes: In<Handle>,
@@ -42,7 +42,7 @@ pub(crate) fn add_host(node: Out<Handle>, graph: Handle, after: Dependencies, pa
     add(&mut *state()?, node, graph, after, Arc::new(HostFunction::new(function, data)?))
 }
 
-/// Adds a launch.
+/// Adds a kernel node.
 pub(crate) fn add_kernel(
     node: Out<Handle>,
     graph: Handle,
@@ -56,8 +56,8 @@ pub(crate) fn add_kernel(
     add(&mut state, node, graph, after, Arc::new(call))
 }
 
-/// The launch of a node, in its function's context; of a library's kernel in `context`, or if that is 0, in the current one, or if there
-/// is none, in `otherwise`.
+/// The launch of a node, in its function's context. A library's kernel runs in `context`; if that
+/// is 0, in the current context; if there is none, in `otherwise`.
 pub(super) fn launch_of(
     state: &mut State,
     parameters: KernelShape,
@@ -74,12 +74,12 @@ pub(super) fn launch_of(
     prepare_node(state, context, function, shape, (HostAddress(parameters), HostAddress(extra)))
 }
 
-/// Adds a copy or a fill.
+/// Adds a copy or fill node.
 pub(crate) fn add_work(node: Out<Handle>, graph: Handle, after: Dependencies, work: impl Work + 'static) -> Result {
     add(&mut *state()?, node, graph, after, Arc::new(work))
 }
 
-/// Adds work at the end of the graph's order, which is after every node that it can depend on.
+/// Adds work at the end of the graph's order, after every node that it can depend on.
 pub(super) fn add(
     state: &mut State,
     node: Out<Handle>,
@@ -107,7 +107,8 @@ pub(super) fn add(
     node.set(nodes[nodes.len() - 1])
 }
 
-/// Has nodes come after others: those are before them in the graph's order, or it is not supported.
+/// Makes nodes depend on others. Dependencies must come earlier in the graph's order; anything else
+/// is not supported.
 pub(crate) fn add_dependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) -> Result {
     let mut state = state()?;
     state.graphs.get(graph)?;

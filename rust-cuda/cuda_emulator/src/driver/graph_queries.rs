@@ -1,4 +1,4 @@
-//! What a program may ask about a graph's nodes and their dependencies.
+//! Queries for a graph's nodes and their dependencies.
 
 use crate::abi::{HostAddress, Out};
 use crate::driver::graph::Node;
@@ -7,10 +7,11 @@ use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::host;
 
-/// Size of `CUgraphEdgeData`, of which zeros are an edge of the usual kind.
+/// Size of `CUgraphEdgeData`. An edge of the usual kind is all zeros.
 const EDGE_BYTES: usize = 8;
 
-/// Writes the nodes, as many as there is room for, and zeros after them; without an array, their number.
+/// Writes as many nodes as there is room for, followed by zeros. Without an array, writes their
+/// number.
 fn list(found: &[Handle], nodes: Out<Handle>, count: Out<usize>) -> Result {
     if nodes.is_null() {
         return count.set(found.len());
@@ -22,7 +23,7 @@ fn list(found: &[Handle], nodes: Out<Handle>, count: Out<usize>) -> Result {
     count.set(room.min(found.len()))
 }
 
-/// As [`list`], with the kind of each edge.
+/// Like [`list`], and also writes the kind of each edge.
 fn list_edges(found: &[Handle], nodes: Out<Handle>, edges: HostAddress, count: Out<usize>) -> Result {
     if edges.0 != 0 && !nodes.is_null() {
         host::write(edges, &vec![0; EDGE_BYTES * count.get()?.min(found.len())])?;
@@ -35,7 +36,7 @@ pub(crate) fn nodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) -> Res
     list(state()?.nodes_of(graph)?, nodes, count)
 }
 
-/// The nodes of a graph that depend on none.
+/// The nodes of a graph without dependencies.
 pub(crate) fn roots(graph: Handle, nodes: Out<Handle>, count: Out<usize>) -> Result {
     let mut state = state()?;
     let of_graph = state.nodes_of(graph)?.to_vec();
@@ -44,7 +45,7 @@ pub(crate) fn roots(graph: Handle, nodes: Out<Handle>, count: Out<usize>) -> Res
     list(&roots.map(|(node, _)| node).collect::<Vec<_>>(), nodes, count)
 }
 
-/// The pairs of nodes of which the second depends on the first.
+/// The edges of a graph, as pairs of nodes: the second depends on the first.
 pub(crate) fn edges(
     graph: Handle,
     from: Out<Handle>,

@@ -1,4 +1,5 @@
-//! Parameters of nodes, and their updates: of a graph's own, and of those of an executable graph, which has its own copy of them.
+//! Node parameters and their updates, in a graph or in an executable graph, which has its own copy
+//! of them.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::work::Work;
 
-/// `CU_GRAPH_EXEC_UPDATE_ERROR`, and after it, what has changed.
+/// `CU_GRAPH_EXEC_UPDATE_ERROR`, followed by the kinds of changes.
 const OTHER: c_int = 1;
 const TOPOLOGY: c_int = 2;
 const NODE_TYPE: c_int = 3;
@@ -23,7 +24,8 @@ const NOT_SUPPORTED: c_int = 6;
 const FUNCTION: c_int = 7;
 const ATTRIBUTES: c_int = 8;
 
-/// Why a graph cannot update another: a `CUgraphExecUpdateResult`, and the places of the node and of its dependency in the graph.
+/// Why a graph cannot update another: a `CUgraphExecUpdateResult` and the indices of the node and
+/// of its dependency in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Difference {
     result: c_int,
@@ -31,7 +33,7 @@ struct Difference {
     from: Option<usize>,
 }
 
-/// What a node of a graph does, as far as its parameters can be updated.
+/// What a graph node does, as far as its parameters can be updated.
 enum Task<'a> {
     Launch(&'a Call),
     Copy(&'a Copy),
@@ -47,15 +49,16 @@ impl<'a> Task<'a> {
     }
 }
 
-/// What `parameters` says of a node's work.
+/// Reads the parameters of a node's work.
 ///
 /// # Errors
-/// `INVALID_VALUE` if it is of another type.
+/// `INVALID_VALUE` if the work has another type.
 fn parameters_of<T: Work, P>(node: Handle, parameters: impl FnOnce(&T) -> P) -> Result<P> {
     work_of(node)?.as_a().map(parameters).ok_or(Error::INVALID_VALUE)
 }
 
-/// Shape, function and parameters of a launch's node. The parameters are valid until the node has others.
+/// Shape, function and parameters of a kernel node. The parameters are valid until the node gets
+/// others.
 pub(crate) fn kernel_node(node: Handle) -> Result<KernelNode> {
     parameters_of(node, Call::node)
 }
@@ -81,7 +84,8 @@ pub(crate) fn free_node(node: Handle) -> Result<u64> {
     parameters_of(node, |free: &Free| free.0)
 }
 
-/// Sets the parameters of a launch: of the graph's node, or of the same node of an executable graph. It keeps its attributes.
+/// Sets the parameters of a launch, in the graph's node or in the same node of an executable graph.
+/// Its attributes stay the same.
 pub(crate) fn set_kernel(
     executable: Option<Handle>,
     node: Handle,
@@ -94,7 +98,8 @@ pub(crate) fn set_kernel(
     })
 }
 
-/// Sets the parameters of a copy. In an executable graph, the old one and the new one must copy one row.
+/// Sets the parameters of a copy. In an executable graph, both the old and the new copy must copy a
+/// single row.
 pub(crate) fn set_copy(executable: Option<Handle>, node: Handle, copy: Copy) -> Result {
     replace(executable, node, |_, old| match Task::of(old) {
         Task::Copy(old) if executable.is_none() || old.is_one_row() && copy.is_one_row() => Ok(Arc::new(copy)),
@@ -102,7 +107,8 @@ pub(crate) fn set_copy(executable: Option<Handle>, node: Handle, copy: Copy) -> 
     })
 }
 
-/// Sets the parameters of a fill. In an executable graph, it keeps the number of its rows, and may not be empty.
+/// Sets the parameters of a fill. In an executable graph, the fill keeps its number of rows and may
+/// not be empty.
 pub(crate) fn set_fill(executable: Option<Handle>, node: Handle, fill: Fill) -> Result {
     let new = fill.parameters();
     replace(executable, node, |_, old| match Task::of(old) {
@@ -124,11 +130,12 @@ pub(crate) fn set_host(executable: Option<Handle>, node: Handle, parameters: In<
     })
 }
 
-/// Replaces the work of a node by what `new` makes of it.
+/// Replaces the work of a node with the result of `new`.
 ///
 /// # Errors
-/// Those of `new`; `INVALID_HANDLE` if there is no such executable graph; `INVALID_VALUE` if it was not made from the node's graph, or
-/// an executable graph cannot have the new work in the place of the old.
+/// Errors from `new`; `INVALID_HANDLE` if there is no such executable graph; `INVALID_VALUE` if it
+/// was not created from the node's graph, or if an executable graph cannot replace the old work
+/// with the new.
 fn replace(
     executable: Option<Handle>,
     node: Handle,
@@ -142,7 +149,7 @@ fn replace(
         Some(executable) => &executable.operations[..],
         None => &state.graphs.get(graph)?.operations[..],
     };
-    // A node that was added after the executable graph was made is none of its own.
+    // A node added after the executable graph was created is not part of it.
     let old = Arc::clone(&operations.get(index).ok_or(Error::INVALID_VALUE)?.work);
     let work = new(&mut state, &*old)?;
     let Some(executable) = executable else {
@@ -156,11 +163,12 @@ fn replace(
     Ok(())
 }
 
-/// Gives all nodes of an executable graph the parameters that those of a graph of the same shape have, and says in `report` whether it
-/// could.
+/// Updates all nodes of an executable graph with the parameters of a graph that has the same shape.
+/// Writes to `report` whether this succeeded.
 ///
 /// # Errors
-/// `INVALID_HANDLE`; `GRAPH_EXEC_UPDATE_FAILURE` if a node differs in a way that an update cannot change. Then no node is updated.
+/// `INVALID_HANDLE`; `GRAPH_EXEC_UPDATE_FAILURE` if a node differs in a way that an update cannot
+/// change. In that case no node is updated.
 pub(crate) fn update(executable: Handle, graph: Handle, report: impl FnOnce(UpdateResult)) -> Result {
     wait_for_objects(executable)?;
     let updated = state().and_then(|mut state| match state.update(executable, graph)? {
@@ -185,7 +193,8 @@ pub(crate) fn update(executable: Handle, graph: Handle, report: impl FnOnce(Upda
 }
 
 impl State {
-    /// Updates an executable graph, which then has the graph's references to objects. Returns what destroys those that no one needs.
+    /// Updates an executable graph, which then holds the graph's references to objects. Returns the
+    /// destructors of objects that are no longer referenced.
     fn update(
         &mut self,
         executable: Handle,
@@ -213,7 +222,7 @@ impl State {
         self.release_objects(&before).map(Ok)
     }
 
-    /// A difference with the handles of the graph's nodes.
+    /// The difference, with the handles of the graph's nodes.
     fn named(&mut self, graph: Handle, difference: Difference) -> Result<UpdateResult> {
         let nodes = self.nodes_of(graph)?;
         let handle = |place: Option<usize>| place.and_then(|place| nodes.get(place).copied()).unwrap_or(0);
@@ -221,7 +230,8 @@ impl State {
         Ok(UpdateResult { result, node: handle(node), from_node: handle(from) })
     }
 
-    /// Why an executable graph cannot have the new work in the place of the old, as a `CUgraphExecUpdateResult`.
+    /// Why an executable graph cannot replace the old work with the new, as a
+    /// `CUgraphExecUpdateResult`.
     fn difference(&self, old_work: &dyn Work, new_work: &dyn Work) -> Option<c_int> {
         match (Task::of(old_work), Task::of(new_work)) {
             (Task::Launch(old), Task::Launch(new)) if old.context != new.context => Some(FUNCTION),
@@ -238,7 +248,7 @@ impl State {
                 let [shape, new_shape] =
                     [old, new].map(|fill| (fill.pitch, fill.element_bytes, fill.width, fill.height));
                 let is_same = self.is_same_memory(Address::Device(old.address), Address::Device(new.address));
-                // Of rows, only address and value may change.
+                // For fills of rows, only address and value may change.
                 let has_rows = old.height > 1 || new.height > 1;
                 (!is_same || has_rows && shape != new_shape).then_some(PARAMETERS)
             }
@@ -247,8 +257,8 @@ impl State {
         }
     }
 
-    /// Whether two addresses are of one kind of memory, and of one context. Nothing is known of an old one whose allocation has been
-    /// freed.
+    /// Whether two addresses have the same kind of memory and the same context. Nothing is known
+    /// about an old address with a freed allocation.
     fn is_same_memory(&self, old: Address, new: Address) -> bool {
         #[derive(PartialEq)]
         enum Kind {
@@ -270,7 +280,7 @@ impl State {
         });
         match (kind, new_kind) {
             (Some(kind), Some(new_kind)) if kind != new_kind => return false,
-            // An address that is none of a device is the host's.
+            // An address that is not on a device is the host's.
             (Some(Kind::Device | Kind::Array), None) => return false,
             _ => {}
         }
@@ -282,7 +292,8 @@ impl State {
         }
     }
 
-    /// Ordinal of the device that has an address, and the context that has allocated it; no context for a module's variable.
+    /// Ordinal of the device with this address, and the context that allocated it. A module's
+    /// variable has no context.
     fn owner(&self, address: u64) -> Option<(usize, Option<Handle>)> {
         let (ordinal, extent) = self.extent_of(address)?;
         let owner = self.contexts.iter().find(|(_, context)| context.allocations.contains(&extent.start));
@@ -290,8 +301,8 @@ impl State {
     }
 }
 
-/// The place in `new` of each node of `old`: the last nodes of both are the same ones in their order, and so are the dependencies of nodes
-/// that are.
+/// The index in `new` of each node of `old`. The exit nodes of both graphs correspond in their
+/// order, and so do the dependencies of nodes that correspond.
 fn pair(old: &[Operation], new: &[Operation]) -> std::result::Result<Vec<usize>, Difference> {
     let differs = |node, from| Difference { result: TOPOLOGY, node, from };
     if old.len() != new.len() {

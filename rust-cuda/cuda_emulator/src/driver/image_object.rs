@@ -1,4 +1,4 @@
-//! Texture and surface objects: arrays, or memory of a device, as kernels access them by a handle.
+//! Texture and surface objects: handles through which kernels access arrays or device memory.
 
 use std::ffi::{c_int, c_uint};
 
@@ -28,12 +28,12 @@ const SRGB: c_uint = 0x10;
 const NO_TRILINEAR_OPTIMIZATION: c_uint = 0x20;
 const SEAMLESS: c_uint = 0x40;
 
-/// Alignment of a texture's memory, and of its pitch, in bytes (`CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT` and
+/// Alignment of a texture's memory and pitch, in bytes (`CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT` and
 /// `…_PITCH_ALIGNMENT`).
 const ALIGNMENT: u64 = 512;
 const PITCH_ALIGNMENT: u64 = 32;
 
-/// Maximum width and height of a texture of pitched memory.
+/// Maximum width and height of a texture in pitched memory.
 const MAX_PITCHED: [u64; 2] = [1 << 17, 65_000];
 
 /// A texture object.
@@ -94,7 +94,7 @@ pub(crate) fn texture_sampler(texture: Handle) -> Result<TextureDescriptor> {
     in_context(|state, _, _| Ok(state.textures.get(texture)?.sampler))
 }
 
-/// The view that the texture was created with; `INVALID_VALUE` if it was with none.
+/// The view that the texture was created with; `INVALID_VALUE` if there was none.
 pub(crate) fn texture_view(texture: Handle) -> Result<ViewDescriptor> {
     in_context(|state, _, _| state.textures.get(texture)?.view.ok_or(Error::INVALID_VALUE))
 }
@@ -134,13 +134,14 @@ pub(crate) fn surface_resource(surface: Handle) -> Result<ResourceDescriptor> {
 }
 
 impl State {
-    /// The image of a texture's resource, and the ordinal of its device; `ordinal` for memory.
+    /// The image of a texture's resource and the ordinal of its device. For linear and pitched
+    /// memory that is `ordinal`.
     fn image(&mut self, resource: ResourceDescriptor, ordinal: usize) -> Result<(Image, usize)> {
         let ResourceDescriptor { kind, words, flags } = resource;
         if flags != 0 {
             return Err(Error::INVALID_VALUE);
         }
-        // Format and number of channels share a word.
+        // Format and number of channels share one word.
         let format = || array::format(words[1] as c_int, (words[1] >> 32) as c_uint);
         let image = match kind {
             ARRAY => return Ok(self.arrays.get(words[0] as Handle)?.image()),
@@ -179,11 +180,12 @@ impl State {
         Ok((image?, ordinal))
     }
 
-    /// Checks that a texture may have the bytes at an address, and makes memory that host and devices share accessible to kernels.
+    /// Checks that a texture may use the bytes at an address, and makes memory shared between host
+    /// and devices accessible to kernels.
     fn check_memory(&mut self, address: u64, bytes: u64) -> Result {
         let bytes = usize::try_from(bytes).map_err(|_| Error::INVALID_VALUE)?;
         self.device_place(address, bytes)?;
-        // A GPU's allocations begin at such multiples.
+        // Allocations on a GPU begin at such multiples.
         let is_start = self.extent_of(address).is_some_and(|(_, extent)| extent.start == address);
         if !address.is_multiple_of(ALIGNMENT) && !is_start {
             journal::note(&format!("a texture of memory at {address:#x}, which is no multiple of {ALIGNMENT}"));
@@ -192,7 +194,7 @@ impl State {
         self.map_parameters(&[address.to_le_bytes().to_vec()])
     }
 
-    /// Destroys the objects of a context.
+    /// Destroys a context's objects.
     pub(crate) fn destroy_image_objects(&mut self, context: Handle) {
         for (handle, texture) in self.textures.remove_where(|texture| texture.context == context) {
             self.memories[texture.ordinal].remove_image_object(handle as u64);
@@ -203,10 +205,10 @@ impl State {
     }
 }
 
-/// The sampler of a texture of an image.
+/// The sampler for a texture of an image.
 ///
 /// # Errors
-/// `INVALID_VALUE`; `NOT_SUPPORTED` for a filter over a cube's edges.
+/// `INVALID_VALUE`; `NOT_SUPPORTED` for filtering across a cube's edges.
 fn read_sampler(descriptor: TextureDescriptor, image: &Image) -> Result<Sampler> {
     let TextureDescriptor { address_modes, filter, flags, border, .. } = descriptor;
     if flags & !(AS_INTEGER | NORMALIZED | SRGB | NO_TRILINEAR_OPTIMIZATION | SEAMLESS) != 0 {
@@ -236,15 +238,15 @@ fn read_sampler(descriptor: TextureDescriptor, image: &Image) -> Result<Sampler>
     Ok(Sampler { modes, filter, read, normalized_coordinates, srgb, border })
 }
 
-/// Checks that a view shows an array as it is.
+/// Checks that a view shows an array without reinterpreting it.
 ///
 /// # Errors
-/// `NOT_SUPPORTED` if it does not; `INVALID_VALUE` if the resource is none that may have a view.
+/// `NOT_SUPPORTED` if it does not; `INVALID_VALUE` if the resource may not have a view.
 fn check_view(view: ViewDescriptor, resource: ResourceDescriptor, image: &Image) -> Result {
     if resource.kind != ARRAY {
         return Err(Error::INVALID_VALUE);
     }
-    // `CUresourceViewFormat`: three numbers of channels of each type.
+    // `CUresourceViewFormat`: each type occurs with three channel counts.
     const CHANNELS: [Channel; 8] =
         [Channel::U8, Channel::S8, Channel::U16, Channel::S16, Channel::U32, Channel::S32, Channel::F16, Channel::F32];
     let format = usize::try_from(view.format)

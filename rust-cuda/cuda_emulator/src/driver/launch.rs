@@ -1,4 +1,4 @@
-//! Launches: their checks, and their runs in the interpreter.
+//! Launches: their checks and their execution in the interpreter.
 
 use std::io::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -18,12 +18,12 @@ use crate::shape::{Attributes, Shape};
 use crate::work::Work;
 use crate::{fault, host, journal, names};
 
-/// In `extra`: the end, the buffer of all parameters, and its size.
+/// Keys in `extra`: the end, the buffer with all parameters, and its size.
 const EXTRA_END: usize = 0;
 const EXTRA_BUFFER: usize = 1;
 const EXTRA_BYTES: usize = 2;
 
-/// A launch whose parameters have been read.
+/// A launch with its parameters already read.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) function: Handle,
@@ -34,7 +34,7 @@ pub(crate) struct Call {
     pub(crate) config: LaunchConfig,
     pub(crate) attributes: Attributes,
     pub(crate) parameters: Vec<Vec<u8>>,
-    /// Addresses of the parameters, for a program that asks a node for them.
+    /// Addresses of the parameters, for programs that query a node's parameters.
     pointers: Vec<usize>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn launch_with(
     launch(function, shape, config.stream, parameters, extra)
 }
 
-/// Launches a function, or a library's kernel, in a stream.
+/// Launches a function or a library's kernel in a stream.
 pub(crate) fn launch(
     function: Handle,
     shape: Shape,
@@ -66,7 +66,7 @@ pub(crate) fn launch(
     stream::submit(stream, Arc::new(call))
 }
 
-/// Checks a launch in a context, and reads its parameters.
+/// Checks a launch in a context and reads its parameters.
 fn prepare(
     state: &mut State,
     context: Handle,
@@ -79,7 +79,8 @@ fn prepare(
     Ok(call)
 }
 
-/// Checks the launch of a graph's node, and reads its parameters. Its grid may be empty as long as the graph is not launched.
+/// Checks the launch of a graph node and reads its parameters. Its grid may be empty as long as the
+/// graph is not launched.
 pub(crate) fn prepare_node(
     state: &mut State,
     context: Handle,
@@ -110,7 +111,7 @@ pub(crate) fn prepare_node(
     })
 }
 
-/// Checks the shape of a launch, whose grid may be empty.
+/// Checks the shape of a launch. The grid may be empty.
 fn checked(function: &Function, architecture: Architecture, shape: Shape) -> Result<LaunchConfig> {
     let Shape { grid, block, shared_bytes, attributes } = shape;
     let [grid, block] = [grid, block].map(|[x, y, z]| Dim3::new(x, y, z));
@@ -150,7 +151,7 @@ fn checked(function: &Function, architecture: Architecture, shape: Shape) -> Res
 }
 
 /// # Errors
-/// `INVALID_VALUE` if the grid or the block has a size that no launch can have.
+/// `INVALID_VALUE` if the grid or the block has an impossible size.
 fn check_limits(kernel: &str, config: LaunchConfig) -> Result {
     config.check().map_err(|error| {
         journal::note(&format!("launch of {}: {error}", names::short_name(kernel)));
@@ -158,7 +159,7 @@ fn check_limits(kernel: &str, config: LaunchConfig) -> Result {
     })
 }
 
-/// The values of the parameters: by a pointer to each, or in one buffer.
+/// Reads the parameter values: through a pointer to each, or from one buffer.
 fn read_parameters(
     state: &State,
     function: &Function,
@@ -191,7 +192,7 @@ fn read_parameters(
     Ok(values)
 }
 
-/// Address and size of the buffer that `extra` names.
+/// Address and size of the parameter buffer in `extra`.
 fn parameter_buffer(extra: HostAddress) -> Result<(HostAddress, usize)> {
     let word = |address: usize| {
         let mut bytes = [0; size_of::<usize>()];
@@ -199,7 +200,7 @@ fn parameter_buffer(extra: HostAddress) -> Result<(HostAddress, usize)> {
     };
     let (mut buffer, mut bytes) = (None, None);
     let mut next = extra.0;
-    // Each kind occurs once.
+    // Each key occurs once.
     for _ in 0..3 {
         let value = next.checked_add(size_of::<usize>()).ok_or(Error::INVALID_VALUE)?;
         match word(next)? {
@@ -213,12 +214,13 @@ fn parameter_buffer(extra: HostAddress) -> Result<(HostAddress, usize)> {
     buffer.zip(bytes).ok_or(Error::INVALID_VALUE)
 }
 
-/// Host threads for the blocks of a launch: none that outlive it, so that a process may fork.
+/// Host threads for the blocks of a launch. None of them outlives the launch, so the process may
+/// fork.
 struct Threads;
 
 impl Executor for Threads {
     fn workers(&self) -> usize {
-        // The system's answer takes as long as a short launch.
+        // The query takes as long as a short launch, so its result is cached.
         static CORES: OnceLock<usize> = OnceLock::new();
         *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
@@ -237,11 +239,12 @@ impl Executor for Threads {
 }
 
 impl Work for Call {
-    /// Runs the launch. After a fault the context has its error, which every later call returns, unless the program keeps going; this one,
-    /// only if the environment asks for launches that block, as on a GPU.
+    /// Runs the launch. After an error, every later call returns the context's error, unless the
+    /// program keeps going. This call returns it only if the environment asks for blocking
+    /// launches, as on a GPU.
     ///
     /// # Errors
-    /// Those of what the interpreter does not permit.
+    /// The errors for anything that the interpreter does not permit.
     fn run(&self) -> Result {
         let driver = driver()?;
         let _turn = driver.launching();
@@ -256,12 +259,13 @@ impl Work for Call {
         let captured =
             driver.options.capture.as_ref().and_then(|folder| Some((folder, Captured::of(&self.parameters, &memory)?)));
         let options = driver.options.launch.clone();
-        // In several orders memory is restored before each: what other threads of the host would copy and allocate meanwhile waits.
+        // With several schedules, memory is restored before each, so copies and allocations from
+        // other host threads must wait.
         let waiting = if options.search.runs > 1 { Some(state()?) } else { None };
         let result = self.module.launch_on(&memory, &Threads, options, &self.kernel, self.config, &parameters);
         drop(waiting);
         for printed in self.module.take_printed() {
-            // A closed stdout is no error of the launch.
+            // A closed stdout is not an error of the launch.
             let _ = write!(std::io::stdout(), "{}", printed.text);
         }
         if let Some(count) = driver.count_launch((&self.kernel, self.config, &self.parameters), &memory) {
@@ -313,7 +317,7 @@ impl Work for Call {
 }
 
 impl Call {
-    /// The launch as a graph's node. Its parameters are valid as long as the launch is.
+    /// The launch as a graph node. Its parameters are valid as long as the launch is.
     pub(crate) fn node(&self) -> KernelNode {
         let [grid, block] = [self.config.grid, self.config.block].map(|size| [size.x, size.y, size.z]);
         let shared_bytes = self.config.dynamic_shared_bytes;

@@ -1,4 +1,5 @@
-//! Libraries: modules that belong to no context, and are loaded in each in which one of their kernels is used.
+//! Libraries: modules that belong to no context. A library is loaded in each context that uses one
+//! of its kernels.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int, c_uint};
@@ -20,7 +21,7 @@ pub(crate) struct Library {
     ptx: Arc<str>,
     /// By context.
     modules: BTreeMap<Handle, Handle>,
-    /// Handles of its kernels that have been asked for.
+    /// Handles of its kernels that programs have asked for.
     kernels: BTreeMap<String, Handle>,
 }
 
@@ -32,7 +33,7 @@ pub(crate) struct Kernel {
 }
 
 impl Library {
-    /// Forgets the module of a context that ends.
+    /// Forgets the module of a destroyed context.
     pub(crate) fn forget_context(&mut self, context: Handle) {
         self.modules.remove(&context);
     }
@@ -53,7 +54,7 @@ pub(crate) fn load_file(library: Out<Handle>, path: Text, options: &JitOptions) 
     load(library, &image::of_bytes(&bytes)?, options)
 }
 
-/// Adds a library. If a context is current, it is loaded there, so that an error in its text is reported now.
+/// Adds a library. If a context is current, loads it there, so errors in its text are reported now.
 fn load(library: Out<Handle>, ptx: &str, options: &JitOptions) -> Result {
     let mut state = state()?;
     let ptx: Arc<str> = ptx.into();
@@ -82,7 +83,7 @@ pub(crate) fn kernel_count(count: Out<c_uint>, library: Handle) -> Result {
     count.set(names.len() as c_uint)
 }
 
-/// The kernels of a library, as many as there is room for.
+/// Writes as many of the library's kernels as there is room for.
 pub(crate) fn kernels(kernels: Out<Handle>, room: c_uint, library: Handle) -> Result {
     let mut state = state()?;
     for (index, name) in state.kernel_names(library)?.iter().take(room as usize).enumerate() {
@@ -106,7 +107,7 @@ pub(crate) fn global(address: Out<u64>, bytes: Out<usize>, library: Handle, name
     })
 }
 
-/// No library has managed variables or unified functions: PTX does not mark them.
+/// No library has managed variables or unified functions, since PTX does not mark them.
 pub(crate) fn has_none(library: Handle) -> Result {
     state()?.libraries.get(library)?;
     Err(Error::NOT_FOUND)
@@ -122,7 +123,7 @@ pub(crate) fn library_of(library: Out<Handle>, kernel: Handle) -> Result {
     library.set(state()?.kernels.get(kernel)?.library)
 }
 
-/// The kernel's name, which lives as long as the kernel.
+/// The kernel's name, which is valid as long as the kernel.
 pub(crate) fn kernel_name(name: Out<*const c_char>, kernel: Handle) -> Result {
     name.set(state()?.kernels.get(kernel)?.name.as_ptr())
 }
@@ -143,20 +144,21 @@ pub(crate) fn set_attribute(attribute: c_int, value: c_int, kernel: Handle, devi
 }
 
 impl State {
-    /// Adds a library that is loaded nowhere yet.
+    /// Adds a library that is not loaded in any context yet.
     pub(crate) fn add_library(&mut self, ptx: Arc<str>) -> Handle {
         self.libraries.add(Library { ptx, modules: BTreeMap::new(), kernels: BTreeMap::new() })
     }
 
-    /// Whether a module is a library's.
+    /// Whether a module belongs to a library.
     pub(crate) fn has_loaded(&self, library: Handle, module: Handle) -> bool {
         self.libraries.get(library).is_ok_and(|library| library.modules.values().any(|known| *known == module))
     }
 
-    /// The handle of a kernel, the same each time.
+    /// The handle of a kernel, the same for each call.
     ///
     /// # Errors
-    /// `INVALID_HANDLE`, `NOT_FOUND`; `INVALID_CONTEXT` if the library is loaded nowhere and no context is current.
+    /// `INVALID_HANDLE`, `NOT_FOUND`; `INVALID_CONTEXT` if the library is not loaded in any context
+    /// and none is current.
     pub(crate) fn kernel(&mut self, library: Handle, name: &str) -> Result<Handle> {
         if let Some(known) = self.libraries.get(library)?.kernels.get(name) {
             return Ok(*known);
@@ -170,7 +172,7 @@ impl State {
         Ok(made)
     }
 
-    /// Names of a library's kernels, with those that the interpreter does not support.
+    /// Names of a library's kernels, including those that the interpreter does not support.
     fn kernel_names(&mut self, library: Handle) -> Result<Vec<String>> {
         let loaded = self.libraries.get(library)?.modules.values().next().copied();
         let module =
@@ -183,7 +185,7 @@ impl State {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// The module of a library in a context, which is loaded when it is first asked for.
+    /// The module of a library in a context, loaded on first use.
     pub(crate) fn module_of(&mut self, library: Handle, context: Handle) -> Result<Handle> {
         let of_library = self.libraries.get(library)?;
         if let Some(known) = of_library.modules.get(&context) {
@@ -195,7 +197,7 @@ impl State {
         Ok(made)
     }
 
-    /// The function of a kernel in a context; a function's handle is that function.
+    /// The function of a kernel in a context. A function's handle is returned unchanged.
     pub(crate) fn function_in(&mut self, kernel: Handle, context: Handle) -> Result<Handle> {
         if self.functions.get(kernel).is_ok() {
             return Ok(kernel);
@@ -206,7 +208,7 @@ impl State {
         self.function(module, &name)
     }
 
-    /// The current context if it is one of the device, else the device's primary one.
+    /// The current context if it is on the device, otherwise the device's primary context.
     fn context_on(&self, device: c_int) -> Result<Handle> {
         let (ordinal, _) = device::with_ordinal(device)?;
         let current = context::current().filter(|context| self.usable(*context) == Ok(ordinal));

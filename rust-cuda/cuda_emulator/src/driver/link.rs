@@ -1,4 +1,5 @@
-//! The linker's calls, by which programs join modules. PTX stays PTX: the "binary" that a link makes is text.
+//! The linker API, with which programs join modules. PTX stays PTX: the "binary" that a link
+//! produces is text.
 
 use std::ffi::{c_int, c_void};
 
@@ -16,59 +17,63 @@ const PTX: c_int = 1;
 const LIBRARY: c_int = 4;
 const MAX_INPUT_TYPE: c_int = 5;
 
-/// What a library of binaries may bring, whose place this PTX takes.
+/// PTX that replaces the device runtime, which a program may link as a library of binaries.
 const DEVICE_RUNTIME: &str = include_str!("device_runtime.ptx");
 const OF_THE_DEVICE_RUNTIME: [&str; 2] = ["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"];
 
-/// A function of the driver's own that NVIDIA's device runtime calls.
+/// A driver function that NVIDIA's device runtime calls.
 const OF_NVIDIAS_DEVICE_RUNTIME: &str = "__cuda_syscall_CGS_sync";
 
-/// What is to be linked.
+/// The modules to link.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
     texts: Vec<String>,
     /// Whether a library of binaries was added.
     has_library: bool,
-    /// Maximum number of registers of a thread, which the joined PTX says in a comment.
+    /// Maximum number of registers per thread, recorded in the joined PTX as a comment.
     max_registers: Option<u32>,
 }
 
-/// How the comment begins that says the maximum number of registers.
+/// Prefix of the comment with the maximum number of registers.
 const MAX_REGISTERS: &str = "// maxrregcount ";
 
-/// The maximum number of registers that linked PTX was to have; None for PTX that was not linked so.
+/// The maximum number of registers that linked PTX should use; None for PTX that was not linked
+/// this way.
 pub(crate) fn max_registers(ptx: &str) -> Option<u32> {
     ptx.strip_prefix(MAX_REGISTERS)?.lines().next()?.parse().ok()
 }
 
-/// A link that has begun.
+/// A link in progress.
 #[derive(Debug)]
 pub(crate) struct Link {
     modules: Modules,
     options: JitOptions,
-    /// The result, with a zero at its end, once it has been asked for.
+    /// The result with a terminating zero, once the program has asked for it.
     linked: Option<Vec<u8>>,
 }
 
 impl Modules {
-    /// None so far, for threads of this many registers, if there is a limit.
+    /// An empty link with an optional limit on the registers per thread.
     pub(crate) fn with_registers(max_registers: Option<u32>) -> Self {
         Self { max_registers, ..Self::default() }
     }
 
-    /// The relocatable parts of a program. nvcc links them with NVIDIA's device runtime, whose place the emulator's takes.
+    /// The relocatable modules of a program. nvcc links NVIDIA's device runtime with them; the
+    /// emulator's version replaces it.
     pub(crate) fn of_program(mut texts: Vec<String>) -> Self {
         texts.retain(|text| !text.contains(OF_NVIDIAS_DEVICE_RUNTIME));
         Self { texts, has_library: true, ..Self::default() }
     }
 
-    /// Adds an input, whose kind is a `CUjitInputType`.
+    /// Adds an input of this `CUjitInputType`.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if there is no such kind; `INVALID_PTX`, `INVALID_IMAGE` or `NO_BINARY_FOR_GPU` if it has no PTX.
+    /// `INVALID_VALUE` if there is no such kind; `INVALID_PTX`, `INVALID_IMAGE` or
+    /// `NO_BINARY_FOR_GPU` if the input has no PTX.
     pub(crate) fn add(&mut self, kind: c_int, contents: &[u8]) -> Result {
         match kind {
-            // That of device functions such as `cudaMalloc` in kernels: a module that calls one that is not here names it when it is loaded.
+            // The library with device functions such as `cudaMalloc` in kernels. A module that
+            // calls a missing one reports its name when it is loaded.
             LIBRARY => self.has_library = true,
             PTX => self.texts.push(image::of_bytes(contents).map_err(|_| Error::INVALID_PTX)?),
             0..=MAX_INPUT_TYPE => self.texts.push(image::of_bytes(contents)?),
@@ -80,7 +85,7 @@ impl Modules {
     /// The joined PTX.
     ///
     /// # Errors
-    /// The code, and what is wrong.
+    /// The error code and a message.
     pub(crate) fn joined(&self) -> std::result::Result<String, (Error, String)> {
         let mut modules: Vec<&str> = self.texts.iter().map(String::as_str).collect();
         let needs = |module: &&str| OF_THE_DEVICE_RUNTIME.iter().any(|name| module.contains(name));
@@ -115,14 +120,14 @@ pub(crate) fn add_file(link: Handle, kind: c_int, path: Text) -> Result {
     state()?.links.get_mut(link)?.modules.add(kind, &contents)
 }
 
-/// An input that the caller has in memory.
+/// Reads an input from the caller's memory.
 pub(crate) fn contents_at(data: HostAddress, bytes: usize) -> Result<Vec<u8>> {
     let mut contents = vec![0; bytes];
     host::read(data, &mut contents)?;
     Ok(contents)
 }
 
-/// An input in a file.
+/// Reads an input from a file.
 pub(crate) fn contents_of(path: Text) -> Result<Vec<u8>> {
     let path = path.get()?;
     std::fs::read(&path).map_err(|error| {
@@ -131,7 +136,7 @@ pub(crate) fn contents_of(path: Text) -> Result<Vec<u8>> {
     })
 }
 
-/// The joined PTX, which lives as long as the link.
+/// The joined PTX, which is valid as long as the link.
 pub(crate) fn complete(link: Handle, image: Out<*mut c_void>, bytes: Out<usize>) -> Result {
     let mut state = state()?;
     let link = state.links.get_mut(link)?;
@@ -149,7 +154,7 @@ pub(crate) fn destroy(link: Handle) -> Result {
     state()?.links.remove(link).map(drop)
 }
 
-/// The text of one module, or that of several in one: with one header, and numbers of source files of their own.
+/// Joins the modules' text under one header, with distinct source file numbers.
 fn join(modules: &[&str]) -> Option<String> {
     let [first, others @ ..] = modules else { return None };
     let mut joined = (*first).to_owned();
@@ -165,13 +170,14 @@ fn join(modules: &[&str]) -> Option<String> {
     Some(joined)
 }
 
-/// The highest number of a source file.
+/// The highest source file number.
 fn max_file(module: &str) -> u32 {
     let number = |line: &str| line.trim_start().strip_prefix(".file")?.split_whitespace().next()?.parse().ok();
     module.lines().filter_map(number).max().unwrap_or(0)
 }
 
-/// A line of a module that is not the first: without directives of the header, and with its numbers of files after the others'.
+/// A line of a later module, without header directives and with its file numbers shifted past the
+/// earlier ones.
 fn of_later_module(line: &str, files: u32) -> String {
     let code = line.trim_start();
     let directive = code.split_whitespace().next().unwrap_or_default();

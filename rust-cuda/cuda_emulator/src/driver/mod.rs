@@ -1,4 +1,5 @@
-//! The state of the driver, which all threads of a process share. The files below have the functions that change it.
+//! The driver's state, which all threads of a process share. Its submodules contain the functions
+//! that change it.
 
 pub(crate) mod array;
 pub(crate) mod context;
@@ -54,15 +55,16 @@ use crate::options::Options;
 pub(crate) struct Driver {
     pub(crate) options: Options,
     state: Mutex<State>,
-    /// Held during a launch: kernels run one after the other, so that each run of a program has the same order.
+    /// Held during a launch: kernels run one at a time, so each run of a program has the same
+    /// order.
     launching: Mutex<()>,
-    /// Held while pending work runs: one piece after the other.
+    /// Held while pending work runs, so only one piece runs at a time.
     running: Mutex<()>,
     relaunches: Mutex<Relaunches>,
     pub(crate) journal: Journal,
 }
 
-/// Everything that a function of the driver may change.
+/// Everything that driver functions can change.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) contexts: Table<Context>,
@@ -70,7 +72,7 @@ pub(crate) struct State {
     pub(crate) primaries: Vec<Primary>,
     /// Global memory of each device.
     pub(crate) memories: Vec<GlobalMemory>,
-    /// Memory of the host that devices access too.
+    /// Host memory that devices access too.
     pub(crate) shared: SharedMemory,
     pub(crate) modules: Table<Module>,
     pub(crate) functions: Table<Function>,
@@ -121,11 +123,11 @@ pub(crate) fn initialise(flags: u32) -> Result {
     Ok(())
 }
 
-/// Whether this process is a fork of one that had initialised the driver. As on a GPU, it cannot use the driver: locks that other threads
-/// held are never freed.
+/// Whether this process was forked from one with an initialized driver. As on a GPU, it cannot use
+/// the driver, since locks held by other threads would never be released.
 static IS_FORK: AtomicBool = AtomicBool::new(false);
 
-/// Has processes that fork from this one know that they do.
+/// Makes forked processes record that they are forks.
 #[cfg(unix)]
 #[allow(unsafe_code, reason = "a call of the C library")]
 fn notice_forks() {
@@ -149,15 +151,15 @@ fn notice_forks() {}
 /// The driver.
 ///
 /// # Errors
-/// `NOT_INITIALIZED`, also in a process that has forked from one with a driver.
+/// `NOT_INITIALIZED`, also in a process forked from one that initialized the driver.
 pub(crate) fn driver() -> Result<&'static Driver> {
     DRIVER.get().filter(|_| !IS_FORK.load(Ordering::Relaxed)).ok_or(Error::NOT_INITIALIZED)
 }
 
-/// The version of CUDA, which a program may ask for before `cuInit`.
+/// The CUDA version, which programs may query before `cuInit`.
 ///
 /// # Errors
-/// `INVALID_VALUE` if the environment is wrong.
+/// `INVALID_VALUE` if the environment is invalid.
 pub(crate) fn version() -> Result<i32> {
     let version = DRIVER.get().map(|driver| driver.options.version);
     version.map_or_else(
@@ -171,14 +173,14 @@ extern "C" fn write_report() {
     let _ = std::panic::catch_unwind(|| {
         if let Ok(driver) = driver() {
             driver.run_at_exit();
-            // A thread that is ending with the process may hold the lock.
+            // A thread that ends with the process may hold the lock.
             let live = driver.state.try_lock().map_or((0, 0), |state| state.live_buffers());
             driver.journal.end(live);
         }
     });
 }
 
-/// The driver's state, which no other thread uses until the guard is dropped.
+/// Locks the driver's state. No other thread can use it until the guard is dropped.
 ///
 /// # Errors
 /// `NOT_INITIALIZED`
@@ -186,10 +188,11 @@ pub(crate) fn state() -> Result<MutexGuard<'static, State>> {
     Ok(driver()?.state.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Calls `work` with the state, the current context and the ordinal of its device.
+/// Calls `work` with the state, the current context and its device's ordinal.
 ///
 /// # Errors
-/// Those of `work`; `INVALID_CONTEXT` if none is current; and the context's own, once a kernel has failed in it.
+/// Errors from `work`; `INVALID_CONTEXT` if no context is current; the context's own error after a
+/// kernel failed in it.
 pub(crate) fn in_context<R>(work: impl FnOnce(&mut State, Handle, usize) -> Result<R>) -> Result<R> {
     let mut state = state()?;
     let context = context::current().ok_or(Error::INVALID_CONTEXT)?;
@@ -238,7 +241,8 @@ impl Driver {
         }
     }
 
-    /// Has the report written when the process exits, if there is to be one, after work that is still pending.
+    /// Registers the report, if enabled, to be written when the process exits, after any pending
+    /// work.
     #[allow(unsafe_code, reason = "a call of the C library")]
     fn write_at_exit(&self) {
         unsafe extern "C" {
@@ -253,29 +257,29 @@ impl Driver {
         }
     }
 
-    /// Counts a launch that has ended, as [`Relaunches::count`].
+    /// Counts a finished launch; see [`Relaunches::count`].
     pub(crate) fn count_launch(&self, launch: (&str, LaunchConfig, &[Vec<u8>]), memory: &GlobalMemory) -> Option<u32> {
         self.relaunches.lock().unwrap_or_else(PoisonError::into_inner).count(launch, memory)
     }
 
-    /// Waits for pending work that another thread runs, and keeps others from running any.
+    /// Waits until no other thread runs pending work, and keeps others from running any.
     fn turn(&self) -> MutexGuard<'_, ()> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`turn`](Self::turn), if no other thread has it.
+    /// Like [`turn`](Self::turn), but returns None if another thread runs pending work.
     fn try_turn(&self) -> Option<MutexGuard<'_, ()>> {
         self.running.try_lock().ok()
     }
 
-    /// Waits for the launch of another thread, and keeps others from launching.
+    /// Waits for another thread's launch, and keeps others from launching.
     pub(crate) fn launching(&self) -> MutexGuard<'_, ()> {
         self.launching.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// Number of device buffers that are not freed, and their bytes together.
+    /// Number of device buffers that are not freed, and their total size in bytes.
     fn live_buffers(&self) -> (u64, u64) {
         let addresses =
             self.contexts.iter().flat_map(|(_, context)| context.allocations.iter().map(|at| (context.ordinal, *at)));
@@ -289,7 +293,7 @@ impl State {
     /// The ordinal of a context's device.
     ///
     /// # Errors
-    /// `INVALID_CONTEXT`, or the error with which a kernel has failed in the context.
+    /// `INVALID_CONTEXT`, or the error that a kernel caused in the context.
     pub(crate) fn usable(&self, context: Handle) -> Result<usize> {
         let context = self.contexts.get(context).map_err(|_| Error::INVALID_CONTEXT)?;
         context.failure.map_or(Ok(context.ordinal), Err)

@@ -1,4 +1,4 @@
-//! Modules: PTX that is loaded in a context.
+//! Modules: PTX loaded in a context.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
@@ -24,7 +24,7 @@ pub(crate) struct Module {
     pub(crate) loaded: Arc<LoadedModule>,
     /// The PTX, for captures.
     pub(crate) ptx: Arc<str>,
-    /// Handles of its functions that have been asked for.
+    /// Handles of its functions that programs have asked for.
     functions: BTreeMap<String, Handle>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn function_count(count: Out<c_uint>, module: Handle) -> Result {
     count.set(state()?.modules.get(module)?.loaded.kernels().count() as c_uint)
 }
 
-/// The functions of a module, as many as there is room for.
+/// Writes as many of the module's functions as there is room for.
 pub(crate) fn functions(functions: Out<Handle>, room: c_uint, module: Handle) -> Result {
     let mut state = state()?;
     let names: Vec<String> = state.modules.get(module)?.loaded.kernels().map(str::to_owned).collect();
@@ -84,12 +84,14 @@ impl State {
     /// Loads a module in a context.
     ///
     /// # Errors
-    /// `INVALID_PTX`, or `NOT_SUPPORTED` if the PTX may be valid, with the reason in the log that the options name, or else on stderr.
+    /// `INVALID_PTX`, or `NOT_SUPPORTED` if the PTX may be valid. The reason is written to the log
+    /// in the options, otherwise to stderr.
     pub(crate) fn load(&mut self, context: Handle, ptx: Arc<str>, options: &JitOptions) -> Result<Handle> {
         let ordinal = self.usable(context)?;
         let memory = &mut self.memories[ordinal];
         let mut loaded = LoadedModule::load(&ptx, memory).map_err(|error| rejected(&error, options))?;
-        // One kernel that the interpreter does not support is an error when it is asked for. If it supports none, so is the module.
+        // An unsupported kernel causes an error only when a program asks for it. If all are
+        // unsupported, the module fails to load.
         if loaded.kernels().next().is_none()
             && let Some((_, error)) = loaded.refused().next()
         {
@@ -108,7 +110,7 @@ impl State {
         Ok(self.modules.add(Module { context, ordinal, loaded: Arc::new(loaded), ptx, functions: BTreeMap::new() }))
     }
 
-    /// Unloads a module. A launch that runs keeps what it needs.
+    /// Unloads a module. A running launch keeps what it needs.
     ///
     /// # Errors
     /// `INVALID_HANDLE`
@@ -126,11 +128,11 @@ impl State {
         }
     }
 
-    /// The handle of a function, the same each time.
+    /// The handle of a function, the same for each call.
     ///
     /// # Errors
-    /// `NOT_FOUND`; `NOT_SUPPORTED` if the kernel has something that the interpreter does not support, or `INVALID_PTX`, with a line that
-    /// says what.
+    /// `NOT_FOUND`; `NOT_SUPPORTED` if the kernel uses something that the interpreter does not
+    /// support, or `INVALID_PTX`. A line in the log says what is wrong.
     pub(crate) fn function(&mut self, module: Handle, name: &str) -> Result<Handle> {
         let of_module = self.modules.get_mut(module)?;
         if let Some(known) = of_module.functions.get(name) {
@@ -146,7 +148,7 @@ impl State {
         Ok(made)
     }
 
-    /// Writes address and size of a module's variable, as far as they are wanted.
+    /// Writes the address and size of a module's variable, each only if requested.
     pub(crate) fn global(&self, module: Handle, name: &str, address: Out<u64>, bytes: Out<usize>) -> Result {
         let (start, size) = self.variable(module, name)?;
         address.set_if_wanted(start);

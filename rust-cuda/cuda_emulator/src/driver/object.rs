@@ -1,4 +1,4 @@
-//! User objects: what a program has destroyed when no graph needs it any more.
+//! User objects: a program's objects that are destroyed when no graph uses them any longer.
 
 use std::collections::BTreeMap;
 use std::ffi::c_uint;
@@ -18,7 +18,7 @@ pub(crate) struct UserObject {
     references: u32,
 }
 
-/// Number of references to each object that a graph has.
+/// Number of references that a graph holds to each object.
 pub(crate) type References = BTreeMap<Handle, u32>;
 
 pub(crate) fn create(
@@ -86,10 +86,11 @@ impl State {
         Ok(())
     }
 
-    /// Removes references, and returns what destroys the objects without any, for a call when the state is free.
+    /// Removes references, and returns the destructors of objects without any left. Call them after
+    /// unlocking the state.
     ///
     /// # Errors
-    /// `INVALID_HANDLE`; `INVALID_VALUE` if there are fewer.
+    /// `INVALID_HANDLE`; `INVALID_VALUE` if there are fewer references.
     pub(crate) fn release_objects(&mut self, references: &References) -> Result<Vec<HostFunction>> {
         let mut destroyed = Vec::new();
         for (object, count) in references {

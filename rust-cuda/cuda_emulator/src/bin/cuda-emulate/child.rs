@@ -1,16 +1,17 @@
-//! The program's process: a signal that would end the runner ends it, and the runner sums up after it.
+//! The program's process: signals that would end the runner end the program instead, and the runner
+//! prints its summary afterwards.
 
 use std::io;
 use std::process::{Command, ExitStatus};
 
-/// Runs a command to its end. SIGTERM and SIGHUP are passed on to it, and do not end the runner; nor does SIGINT, which a terminal sends to
-/// both.
+/// Runs a command to its end. SIGTERM and SIGHUP are forwarded to it and do not end the runner.
+/// SIGINT does not end the runner either: a terminal sends it to both processes.
 #[cfg(unix)]
 pub(crate) fn run(command: &mut Command) -> io::Result<ExitStatus> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
 
-    // Before the start, so that no signal ends the runner alone.
+    // Register before the start, so no signal can end the runner alone.
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
     let (handle, mut child) = (signals.handle(), command.spawn()?);
     let process = child.id().cast_signed();
@@ -20,7 +21,7 @@ pub(crate) fn run(command: &mut Command) -> io::Result<ExitStatus> {
         }
     });
     let status = child.wait();
-    // From here on the process's id may be another's.
+    // From here on, another process may have this process id.
     handle.close();
     passing_on.join().expect("the thread does not panic");
     status

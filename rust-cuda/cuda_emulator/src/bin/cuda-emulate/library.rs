@@ -1,4 +1,4 @@
-//! The emulator's library, in a folder where a program finds it under the name of NVIDIA's.
+//! The emulator's library, placed in a folder where programs find it under NVIDIA's names.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::stand_in;
 
-/// Names under which programs look for the driver.
+/// Names that programs use to find the driver.
 const NAMES: &[&str] = if cfg!(windows) {
     &["nvcuda.dll"]
 } else if cfg!(target_os = "macos") {
@@ -19,17 +19,19 @@ const NAMES: &[&str] = if cfg!(windows) {
 } else {
     &["libcuda.so.1", "libcuda.so"]
 };
-/// Names of a linker that makes binaries, which the emulator cannot run: the library has its functions too, and keeps PTX.
+/// Names of nvJitLink, which links binaries. The emulator cannot run binaries, so its library
+/// implements these functions too and keeps PTX.
 const LINKER_NAMES: &[&str] =
     if cfg!(target_os = "linux") { &["libnvJitLink.so.12", "libnvJitLink.so.13"] } else { &[] };
 
-/// Names of a compiler at run time. The library's functions call NVIDIA's, and give PTX in the place of a binary.
+/// Names of NVRTC, the runtime compiler. The emulator's functions call NVIDIA's and return PTX
+/// instead of a binary.
 const COMPILER_NAMES: &[&str] = if cfg!(target_os = "linux") { &["libnvrtc.so.12", "libnvrtc.so.13"] } else { &[] };
 
-/// Names of the runtime library, whose functions the library has too.
+/// Names of the runtime library. The emulator's library implements its functions too.
 const RUNTIME_NAMES: &[&str] = if cfg!(target_os = "linux") { &["libcudart.so.12", "libcudart.so.13"] } else { &[] };
 
-/// Variable that lists where they look.
+/// Environment variable with the search path for libraries.
 const SEARCH_PATH: &str = if cfg!(windows) {
     "PATH"
 } else if cfg!(target_os = "macos") {
@@ -38,7 +40,7 @@ const SEARCH_PATH: &str = if cfg!(windows) {
     "LD_LIBRARY_PATH"
 };
 
-/// Why there is no library.
+/// Reason why the library cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum LibraryError {
     #[error("{} is missing beside this program: build it with `cargo build -p cuda_emulator`", path.display())]
@@ -47,27 +49,29 @@ pub(crate) enum LibraryError {
     Folder(#[from] io::Error),
 }
 
-/// The library, which is beside this program, or where Cargo has built it for this program.
+/// The path of the library: beside this program, or where Cargo built it for this program.
 pub(crate) fn path() -> Result<PathBuf, LibraryError> {
     let file = format!("{DLL_PREFIX}cuda_emulator{DLL_SUFFIX}");
     let program = std::env::current_exe()?;
     let beside = program.with_file_name(&file);
     let built = program.with_file_name("deps").join(&file);
-    // Cargo updates the file in `deps`, and the other only when the library itself is asked for.
+    // Cargo always updates the file in `deps`, but the other only when the library itself is
+    // requested.
     [built, beside.clone()].into_iter().find(|path| path.is_file()).ok_or(LibraryError::Missing { path: beside })
 }
 
-/// The module that each Python loads at its start.
+/// A module that every Python interpreter loads at startup.
 const STARTUP: &str = "sitecustomize.py";
 const STARTUP_TEXT: &str = include_str!("sitecustomize.py");
 
-/// The module of Python that fails a test with a fault, and where pytest and Python look for it.
+/// The Python module that fails a test when a kernel has an error, and the names by which pytest
+/// and Python find it.
 const PLUGIN: &str = "cuda_emulate_pytest";
 const PLUGIN_TEXT: &str = include_str!("pytest_plugin.py");
 const PLUGINS: &str = "PYTEST_PLUGINS";
 const PYTHON_PATH: &str = "PYTHONPATH";
 
-/// A folder with the library, and one for reports, which end with this value.
+/// A folder with the library and one for reports. Both are deleted when this value is dropped.
 pub(crate) struct Folder {
     folder: TempDir,
     reports: PathBuf,
@@ -91,17 +95,17 @@ impl Folder {
         Ok(made)
     }
 
-    /// Where each Python that the program starts looks for modules first.
+    /// The folder that each Python process of the program searches first for modules.
     fn python(&self) -> PathBuf {
         self.folder.path().join("python")
     }
 
-    /// Where processes write their reports.
+    /// The folder where processes write their reports.
     pub(crate) fn reports(&self) -> &Path {
         &self.reports
     }
 
-    /// Has pytest load the plugin, in each Python that the program starts.
+    /// Makes pytest load the plugin in each Python process that the program starts.
     ///
     /// # Errors
     /// If the plugin cannot be written.
@@ -112,16 +116,16 @@ impl Folder {
         Ok(())
     }
 
-    /// Has a program find the library before any other of its name.
+    /// Makes a program find this library before any other of its name.
     pub(crate) fn add_to(&self, command: &mut Command) {
         command.env(SEARCH_PATH, in_front_of(self.folder.path(), SEARCH_PATH));
         command.env(PYTHON_PATH, in_front_of(&self.python(), PYTHON_PATH));
-        // Programs with `cust` here look for this one first.
+        // Programs that use this project's `cust` look for this file first.
         command.env("CUDA_DRIVER_LIBRARY", self.folder.path().join(NAMES[0]));
     }
 }
 
-/// The list of folders in a variable, with one in front.
+/// The folders listed in a variable, with `folder` in front.
 fn in_front_of(folder: &Path, variable: &str) -> OsString {
     let others = std::env::var_os(variable).unwrap_or_default();
     let folders = [folder.to_owned()].into_iter().chain(std::env::split_paths(&others));

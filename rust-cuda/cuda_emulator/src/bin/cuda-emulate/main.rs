@@ -1,4 +1,4 @@
-//! Runs a program with the emulator as its CUDA driver, and sums up what its kernels did.
+//! Runs a program with the emulator as its CUDA driver and summarizes what its kernels did.
 
 mod child;
 mod library;
@@ -15,7 +15,7 @@ use cuda_emulator::Report;
 use cuda_emulator::options::{self, OptionError, Options};
 use thiserror::Error;
 
-/// Exit code for a wrong command line.
+/// Exit code for an invalid command line.
 const USAGE: u8 = 2;
 
 #[derive(Debug, Parser)]
@@ -27,7 +27,7 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
-    /// Run a program with the emulator in the place of NVIDIA's driver
+    /// Run a program with the emulator instead of NVIDIA's driver
     Run(Box<Run>),
     /// Print the path of the library, for programs that are started in another way
     Library,
@@ -41,63 +41,69 @@ struct Run {
     /// Number of multiprocessors of each device [default: 32]
     #[arg(long, value_name = "N")]
     multiprocessors: Option<OsString>,
-    /// Version of CUDA that the driver says it has [default: 13.5]
+    /// CUDA version that the driver reports [default: 13.5]
     #[arg(long, value_name = "MAJOR.MINOR")]
     cuda_version: Option<OsString>,
-    /// Do not look for races: blocks run in parallel
+    /// Do not check for data races: blocks run in parallel
     #[arg(long)]
     no_races: bool,
-    /// Rules that GPUs do not enforce are faults, not notes: all threads of a block reach the same barrier, those that have exited too;
-    /// a fence is behind the last block's counter; shuffles cross less than a warp
+    /// Report violations of rules that GPUs do not enforce as errors, not notes: all threads of a
+    /// block reach the same barrier, including exited ones; a fence follows the last block's
+    /// counter; shuffles cover less than a warp
     #[arg(long)]
     strict: bool,
-    /// What a load of memory is that nothing has written: off, note or error [default: note]
+    /// How to report loads of uninitialized memory: off, note or error [default: note]
     #[arg(long, value_name = "KIND")]
     uninitialised: Option<OsString>,
-    /// Volatile accesses are plain ones, as in C++ and Rust: they do not synchronise
+    /// Treat volatile accesses as plain ones, as in C++ and Rust: they do not synchronize
     #[arg(long)]
     volatile_is_plain: bool,
-    /// Unordered writes of the same value are faults, not notes
+    /// Report unordered writes of the same value as errors, not notes
     #[arg(long)]
     same_value_faults: bool,
-    /// Number of orders of execution in which each launch runs [default: 1]
+    /// Number of schedules in which each launch runs [default: 1]
     #[arg(long, value_name = "N")]
     orders: Option<OsString>,
-    /// Number that chooses the orders after the first two [default: 0]
+    /// Seed that chooses the schedules after the first two [default: 0]
     #[arg(long, value_name = "N")]
     seed: Option<OsString>,
-    /// The one order of execution, as a fault's message names it
+    /// Run only this schedule, as named in an error message
     #[arg(long, value_name = "ORDER")]
     order: Option<OsString>,
-    /// Run copies, launches and other queued work as late or as early as CUDA allows: the number chooses when. 0 is off [default: 0]
+    /// Run copies, launches and other queued work as late or as early as CUDA allows: the number
+    /// chooses when. 0 turns this off [default: 0]
     #[arg(long, value_name = "N")]
     async_order: Option<OsString>,
-    /// A fault is reported, and the launch and the program go on: later kernels are checked too. The exit code is 1 if the program's is
-    /// 0. The default
+    /// After an error, report it and continue the launch and the program, so later kernels are
+    /// checked too. The exit code is 1 if the program's is 0. This is the default
     #[arg(long, conflicts_with = "like_a_gpu")]
     keep_going: bool,
-    /// After a fault every call in its context fails, as on a GPU
+    /// After an error, every later call in its context fails, as on a GPU
     #[arg(long)]
     like_a_gpu: bool,
-    /// Max. source lines of a launch whose first fault is reported [default: 20]
+    /// Maximum number of source lines per launch for which the first error is reported [default:
+    /// 20]
     #[arg(long, value_name = "N")]
     max_faults: Option<OsString>,
-    /// Tell which instructions a GPU may compute in another way: approximations, what depends on time or order, and what is skipped
+    /// List instructions that a GPU may compute differently: approximations, results that depend on
+    /// time or order, and skipped instructions
     #[arg(long)]
     fidelity: bool,
-    /// Have pytest fail each test in which a kernel has a fault
+    /// Make pytest fail each test in which a kernel has an error
     #[arg(long, conflicts_with = "like_a_gpu")]
     pytest: bool,
-    /// Write kernels and faults to a file
+    /// Write kernels and errors to a file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the driver calls to a file, in their order: one name per line. %p in the file's name is the process's ID
+    /// Write the driver calls to a file, in their order: one name per line. %p in the file's name
+    /// is the process's ID
     #[arg(long, value_name = "FILE")]
     calls: Option<OsString>,
-    /// Write the first launch with a fault to a folder, for kernel-debugger
+    /// Write the first launch with an error to a folder, for kernel-debugger
     #[arg(long, value_name = "FOLDER")]
     capture: Option<OsString>,
-    /// With --like-a-gpu too: exit with code 1 if a kernel has a fault and the program exits with 0
+    /// With --like-a-gpu too: exit with code 1 if a kernel has an error and the program exits with
+    /// 0
     #[arg(long)]
     fail_on_fault: bool,
     /// The program and its arguments
@@ -105,7 +111,7 @@ struct Run {
     program: Vec<OsString>,
 }
 
-/// Why a program is not run.
+/// Reason why a program is not run.
 #[derive(Debug, Error)]
 enum RunError {
     #[error(transparent)]
@@ -157,12 +163,13 @@ impl Run {
         Ok(self.exit_code(status, &report))
     }
 
-    /// Whether a program goes on after a fault: unless the command line or the environment says otherwise.
+    /// Whether a program continues after an error: yes, unless the command line or the environment
+    /// says otherwise.
     fn keeps_going(&self) -> bool {
         self.keep_going || !self.like_a_gpu && std::env::var_os(options::KEEP_GOING).is_none_or(|value| value != "off")
     }
 
-    /// The variables that the options set.
+    /// The environment variables that the options set.
     fn variables(&self) -> Vec<(&'static str, OsString)> {
         let named = [
             (options::DEVICES, &self.devices),
@@ -190,12 +197,12 @@ impl Run {
         named.chain(given.map(|(name, _, value)| (name, OsStr::new(value).to_owned()))).collect()
     }
 
-    /// The program's exit code; as shells have it, 128 and its number for a signal.
+    /// The program's exit code. For a signal it is 128 plus the signal's number, as in shells.
     fn exit_code(&self, status: ExitStatus, report: &Report) -> ExitCode {
         let code = status.code().or_else(|| Some(128 + signal(status)?)).unwrap_or(1);
         match code {
             0 if (self.fail_on_fault || self.keeps_going()) && !report.faults.is_empty() => ExitCode::FAILURE,
-            // Windows has codes of 32 bits, of which any but 0 is a failure.
+            // Windows exit codes have 32 bits; any code but 0 is a failure.
             code => u8::try_from(code).map_or(ExitCode::FAILURE, ExitCode::from),
         }
     }

@@ -1,13 +1,14 @@
-//! A library without functions, in the place of NVIDIA's: programs find it by name and version. It needs the emulator's library, which has
-//! the functions.
+//! A library without functions that takes the place of NVIDIA's: programs find it by name and
+//! version. It depends on the emulator's library, which has the functions.
 //!
-//! A link to the emulator's library would do too, but for two things: the dynamic linker warns that it has no versions of its functions,
-//! and a program with two names of one file cannot tell which of them it has loaded.
+//! A link to the emulator's library would almost do. But the dynamic linker would warn that its
+//! functions have no versions, and a program that opens one file under two names could not tell
+//! which one it loaded.
 
-/// Where the file is in memory, as it is in itself: at its start.
+/// Page size for loading: the file's layout in memory is the same as on disk.
 const PAGE: u64 = 1 << 16;
 
-/// Sizes of what an ELF file of 64 bits consists of (System V ABI, Object Files).
+/// Sizes of the parts of a 64-bit ELF file (System V ABI, Object Files).
 const HEADER: usize = 64;
 const SEGMENT: usize = 56;
 const SYMBOL: usize = 24;
@@ -23,11 +24,12 @@ const VERSIONS_OF_SYMBOLS: u64 = 0x6fff_fff0;
 const VERSIONS: u64 = 0x6fff_fffc;
 const VERSION_COUNT: u64 = 0x6fff_fffd;
 
-/// The bytes of an ELF library of this name, which defines the version of its name and needs the library `needed`.
+/// The bytes of an ELF library named `name`. It defines the version of that name and needs the
+/// library `needed`.
 pub(crate) fn library(name: &str, needed: &str) -> Vec<u8> {
     let strings = format!("\0{name}\0{needed}\0").into_bytes();
     let (name_at, needed_at) = (1, name.len() as u64 + 2);
-    // Offsets of the parts, which are also their addresses; each is aligned to 8 bytes.
+    // Offsets of the parts, which are also their addresses. Each is aligned to 8 bytes.
     let after = |start: usize, bytes: usize| (start + bytes).next_multiple_of(8);
     let dynamic = after(HEADER, 3 * SEGMENT);
     let entries = 10;
@@ -39,7 +41,7 @@ pub(crate) fn library(name: &str, needed: &str) -> Vec<u8> {
     let end = versions + definitions.len();
 
     let mut file = Vec::new();
-    // 64 bits, little-endian; a shared library.
+    // A 64-bit little-endian shared library.
     file.extend(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0");
     file.extend(MACHINE.to_le_bytes());
     file.extend(1_u32.to_le_bytes());
@@ -50,7 +52,8 @@ pub(crate) fn library(name: &str, needed: &str) -> Vec<u8> {
     for half in [HEADER as u16, SEGMENT as u16, 3, 0, 0, 0] {
         file.extend(half.to_le_bytes());
     }
-    // What is loaded, the dynamic section, and that the stack is not executable. Flags: 4 to read, 2 to write.
+    // The loaded segment, the dynamic section, and a marker for a non-executable stack. Flags: 4 is
+    // read, 2 is write.
     let dynamic_bytes = (entries * 16) as u64;
     for (kind, flags, offset, bytes, alignment) in
         [(1_u32, 6_u32, 0, end as u64, PAGE), (2, 6, dynamic as u64, dynamic_bytes, 8), (0x6474_e551, 6, 0, 0, 16)]
@@ -80,16 +83,16 @@ pub(crate) fn library(name: &str, needed: &str) -> Vec<u8> {
     }
     file.resize(string_table, 0);
     file.extend(strings);
-    // The null symbol, and its version.
+    // The null symbol and its version.
     file.resize(versions, 0);
     file.extend(definitions);
     file
 }
 
-/// Machine of the file: x86-64 or AArch64.
+/// The ELF machine: x86-64 or AArch64.
 const MACHINE: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
 
-/// The definition of a version with its one name: 20 bytes and 8.
+/// A version definition (20 bytes) with its one name (8 bytes).
 fn version(flags: u16, index: u16, name: &str, name_at: u64, is_last: bool) -> Vec<u8> {
     let halves = [1, flags, index, 1].map(u16::to_le_bytes).concat();
     let next = if is_last { 0 } else { 28 };
@@ -112,7 +115,7 @@ mod tests {
 
     #[test]
     fn names_have_the_hash_of_the_linker() {
-        // Those of the symbols in the example of the ABI.
+        // The values from the ABI's example.
         assert_eq!(hash("printf"), 0x077905a6);
         assert_eq!(hash("exit"), 0x0006cf04);
         assert_eq!(hash("syscall"), 0x0b09985c);

@@ -1,4 +1,4 @@
-//! What the processes of a program have launched.
+//! Summary of what a program's processes launched.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use cuda_emulator::Report;
 use cuda_launch::counted;
 
-/// The reports in a folder, as one. A process that was killed has written none.
+/// Merges the reports in a folder. A process that was killed has written none.
 pub(crate) fn collect(folder: &Path) -> Report {
     let mut files: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     files.sort();
@@ -20,7 +20,8 @@ pub(crate) fn collect(folder: &Path) -> Report {
     all
 }
 
-/// A line for the whole, one for each kernel, with its instructions that are not exact if `fidelity` is set, and one for each fault.
+/// Describes the report: one line for the total, one for each kernel and one for each error. With
+/// `fidelity`, a kernel's line lists its inexact instructions.
 pub(crate) fn describe(report: &Report, fidelity: bool) -> String {
     let counted = |count: u64, noun| counted(count as usize, noun);
     let launches: u64 = report.kernels.iter().map(|kernel| kernel.launches).sum();

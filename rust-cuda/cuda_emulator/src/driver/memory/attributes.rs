@@ -1,4 +1,4 @@
-//! What a program may ask about an address.
+//! Queries for the attributes of an address.
 
 use std::ffi::{c_int, c_uint};
 
@@ -11,7 +11,7 @@ use crate::handles::Handle;
 const HOST: u64 = 1;
 const DEVICE: u64 = 2;
 
-/// A value of an attribute, of the size that the attribute has.
+/// An attribute's value, in the attribute's size.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     One(u8),
@@ -28,7 +28,7 @@ impl Value {
         }
     }
 
-    /// 0, or the number for "none", in the same size.
+    /// 0, or the number that means "none", in the same size.
     fn none(self) -> Self {
         match self {
             Self::One(_) => Self::One(0),
@@ -38,7 +38,7 @@ impl Value {
     }
 }
 
-/// What is known of an address.
+/// What is known about an address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     memory: u64,
@@ -63,7 +63,7 @@ pub(crate) fn pointer_attribute(data: Out<u64>, attribute: c_int, address: u64) 
     })
 }
 
-/// `cuPointerGetAttributes`, which has values for an unknown address too.
+/// `cuPointerGetAttributes`, which returns values for an unknown address too.
 pub(crate) fn pointer_attributes(count: c_uint, attributes: In<c_int>, data: In<Out<u64>>, address: u64) -> Result {
     let state = state()?;
     let known = state.known(address);
@@ -84,8 +84,8 @@ pub(crate) fn pointer_attributes(count: c_uint, attributes: In<c_int>, data: In<
     Ok(())
 }
 
-/// Accepts that operations on an allocation are synchronous (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`), as all are without an asynchronous
-/// order; in one, it has no effect.
+/// Accepts `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`. Without an asynchronous order, all operations are
+/// synchronous anyway; with one, the attribute has no effect.
 pub(crate) fn set_pointer_attribute(attribute: c_int, address: u64) -> Result {
     in_context(|state, _, _| {
         let is_possible = attribute == 6 && state.known(address).is_some();
@@ -93,7 +93,7 @@ pub(crate) fn set_pointer_attribute(attribute: c_int, address: u64) -> Result {
     })
 }
 
-/// The value of a `CUpointer_attribute`; None where there is none for this kind of memory.
+/// The value of a `CUpointer_attribute`; None if this kind of memory has none.
 fn value(attribute: c_int, address: u64, known: Known) -> Option<Value> {
     Some(match attribute {
         1 => Value::Eight(known.context as u64),
@@ -110,7 +110,7 @@ fn value(attribute: c_int, address: u64, known: Known) -> Option<Value> {
         12 => Value::Eight(known.bytes),
         13 => Value::One(1),
         14 => Value::Eight(0),
-        // To read and to write.
+        // Read and write access.
         16 => Value::Four(3),
         17 => Value::Eight(0),
         _ => return None,
@@ -118,7 +118,7 @@ fn value(attribute: c_int, address: u64, known: Known) -> Option<Value> {
 }
 
 impl State {
-    /// What is known of an address; None if it is in no allocation.
+    /// What is known about an address; None if it is in no allocation.
     pub(crate) fn known(&self, address: u64) -> Option<Known> {
         if let Some(block) = self.shared.find(address, 1) {
             let memory = if block.is_managed { DEVICE } else { HOST };

@@ -1,4 +1,4 @@
-//! Copies with attributes, alone and in batches.
+//! Copies with attributes, single and batched.
 
 use std::ffi::c_int;
 
@@ -10,17 +10,18 @@ use crate::error::{Error, Result};
 use crate::handles::Handle;
 use crate::journal;
 
-/// What `fail_index` says of an error that is of no copy in particular (`SIZE_MAX`).
+/// Value of `fail_index` for an error that concerns no particular copy (`SIZE_MAX`).
 const NO_COPY: usize = usize::MAX;
 
 /// `CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL`
 const DURING_CALL: c_int = 2;
 
-/// The default stream of the context, by its two names.
+/// The two names of the context's default stream.
 const DEFAULT: Handle = 0;
 const LEGACY: Handle = 1;
 
-/// A batch of copies, as its caller passes it. Each of the attributes is that of the copies from one on.
+/// A batch of copies as the caller passes it. Each attribute applies to the copies from its start
+/// index on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Batch {
     pub(crate) to: In<u64>,
@@ -32,11 +33,12 @@ pub(crate) struct Batch {
     pub(crate) attribute_count: usize,
 }
 
-/// Copies in the order of the batch, up to one that fails, whose index is then in `fail_index`. Each order of accesses to the sources that
-/// attributes permit is kept: in the order of the stream, or before the call returns.
+/// Copies in batch order until one fails, and writes that copy's index to `fail_index`. All source
+/// access orders that attributes permit are supported: in stream order, or before the call returns.
 ///
 /// # Errors
-/// `INVALID_VALUE` for a wrong attribute or address, or if there are no copies; `STREAM_CAPTURE_UNSUPPORTED` in a captured stream.
+/// `INVALID_VALUE` for an invalid attribute or address, or if there are no copies;
+/// `STREAM_CAPTURE_UNSUPPORTED` in a captured stream.
 pub(crate) fn copy_batch(batch: Batch, stream: Handle, fail_index: Option<Out<usize>>) -> Result {
     let copied = batch.check(stream).and_then(|()| batch.attributes.all(batch.attribute_count));
     let copied = copied.map_err(|error| (NO_COPY, error)).and_then(|attributes| {
@@ -54,13 +56,14 @@ pub(crate) fn copy_batch(batch: Batch, stream: Handle, fail_index: Option<Out<us
     })
 }
 
-/// As [`copy_batch`] of a program that has been compiled for its threads' own default streams, to which a null stream belongs.
+/// Like [`copy_batch`], for programs compiled with per-thread default streams: a null stream means
+/// the thread's.
 pub(crate) fn copy_batch_of_thread(batch: Batch, stream: Handle, fail_index: Option<Out<usize>>) -> Result {
     const PER_THREAD: Handle = 2;
     copy_batch(batch, if stream == DEFAULT { PER_THREAD } else { stream }, fail_index)
 }
 
-/// Copies with attributes, as [`copy_batch`] does.
+/// A single copy with attributes, like [`copy_batch`].
 pub(crate) fn copy_with(to: u64, from: u64, bytes: usize, attributes: In<CopyAttributes>, stream: Handle) -> Result {
     let attributes = attributes.get()?;
     check(attributes)?;
@@ -69,7 +72,7 @@ pub(crate) fn copy_with(to: u64, from: u64, bytes: usize, attributes: In<CopyAtt
 }
 
 impl Batch {
-    /// The stream and the attributes.
+    /// Checks the stream and the attributes.
     fn check(&self, stream: Handle) -> Result {
         let state = state()?;
         let context = state.context_of(stream)?;
@@ -87,7 +90,7 @@ impl Batch {
     }
 
     /// # Errors
-    /// The index of the copy that has failed, and its error.
+    /// The index of the copy that failed, and its error.
     fn copy(&self, stream: Handle) -> std::result::Result<(), (usize, Error)> {
         let arrays = || Ok((self.to.all(self.count)?, self.from.all(self.count)?, self.bytes.all(self.count)?));
         let (to, from, bytes) = arrays().map_err(|error| (NO_COPY, error))?;
@@ -98,7 +101,7 @@ impl Batch {
     }
 }
 
-/// Waits for copies if the attributes of one say that its source is accessed before the call returns
+/// Waits for the copies if an attribute says that the source is accessed during the call
 /// (`CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL`).
 fn end_before_return(attributes: &[CopyAttributes], stream: Handle) -> Result {
     let is_during_call = attributes.iter().any(|attributes| attributes.source_order == DURING_CALL);
@@ -107,7 +110,7 @@ fn end_before_return(attributes: &[CopyAttributes], stream: Handle) -> Result {
 }
 
 /// # Errors
-/// `INVALID_VALUE` if the order of accesses or a flag is unknown. Locations are hints.
+/// `INVALID_VALUE` if the access order or a flag is unknown. Locations are hints and not checked.
 fn check(attributes: CopyAttributes) -> Result {
     let is_known = (1..=3).contains(&attributes.source_order) && attributes.flags <= 1;
     is_known.then_some(()).ok_or(Error::INVALID_VALUE)

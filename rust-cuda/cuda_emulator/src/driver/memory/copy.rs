@@ -13,19 +13,19 @@ use crate::handles::Handle;
 use crate::work::Work;
 use crate::{host, journal};
 
-/// Bytes that are copied at once.
+/// Maximum number of bytes copied at once.
 const CHUNK: usize = 1 << 20;
 
-/// An address of a copy, as its caller names it.
+/// An address of a copy, as the caller specifies it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Address {
-    /// Of the host.
+    /// On the host.
     Host(HostAddress),
-    /// Of a device.
+    /// On a device.
     Device(u64),
-    /// Of either: addresses of host and devices differ.
+    /// On either: host and device addresses do not overlap.
     Any(u64),
-    /// In an array: bytes before it in its row, the row, and the plane or layer.
+    /// In an array: the byte offset in its row, the row, and the plane or layer.
     Array(Handle, [usize; 3]),
 }
 
@@ -34,20 +34,20 @@ pub(crate) enum Address {
 pub(crate) struct Side {
     /// The first byte.
     pub(crate) address: Address,
-    /// Distance of rows in bytes; an array has its own.
+    /// Distance between rows in bytes; an array has its own.
     pub(crate) pitch: usize,
-    /// Distance of planes in bytes; an array has its own.
+    /// Distance between planes in bytes; an array has its own.
     pub(crate) plane: usize,
 }
 
-/// A copy of planes of rows.
+/// A copy of rows and planes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
     pub(crate) to: Side,
     pub(crate) from: Side,
-    /// Bytes of a row.
+    /// Bytes per row.
     pub(crate) width: usize,
-    /// Number of rows of a plane.
+    /// Rows per plane.
     pub(crate) height: usize,
     /// Number of planes.
     pub(crate) depth: usize,
@@ -63,7 +63,7 @@ impl Address {
         }
     }
 
-    /// The address as a number; 0 of an array.
+    /// The address as a number; 0 for an array.
     fn number(self) -> u64 {
         match self {
             Self::Host(HostAddress(address)) => address as u64,
@@ -83,10 +83,10 @@ impl Address {
 }
 
 impl Side {
-    /// The same with the device's address of an array.
+    /// The same side with the array's device address.
     ///
     /// # Errors
-    /// `INVALID_HANDLE`; `INVALID_VALUE` if a part of this extent is not within the array.
+    /// `INVALID_HANDLE`; `INVALID_VALUE` if the extent reaches outside the array.
     fn in_memory(self, extent: [usize; 3], state: &State) -> Result<Self> {
         let Address::Array(array, at) = self.address else { return Ok(self) };
         let ArrayPlace { address, pitch, plane } = state.array_place(array, at, extent)?;
@@ -110,7 +110,7 @@ pub(crate) fn copy_rows(rows: Copy, stream: Option<Handle>) -> Result {
     submit(rows, stream)
 }
 
-/// Copies between the devices of two contexts, whose addresses say which they are.
+/// Copies between the devices of two contexts. The addresses determine the devices.
 pub(crate) fn copy_peer(
     to: u64,
     to_context: Handle,
@@ -140,7 +140,7 @@ pub(crate) fn copy_3d(parameters: Copy3D, stream: Option<Handle>) -> Result {
     submit(Copy::new(parameters)?, stream)
 }
 
-/// A copy as a graph's node.
+/// The copy of a graph node.
 ///
 /// # Errors
 /// As [`copy_3d`].
@@ -157,7 +157,7 @@ impl Copy {
         Ok(Self { to: to?, from: from?, width, height, depth })
     }
 
-    /// The copy as [`copy_node`] reads it, whose first bytes are at the addresses.
+    /// The parameters of the copy in the form that [`copy_node`] reads, starting at the addresses.
     pub(crate) fn parameters(&self) -> Copy3D {
         let place = |Side { address, pitch, plane }: Side| {
             let (memory, host, device) = match address {
@@ -191,13 +191,13 @@ impl Copy {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
-    /// Where a row of one side is.
+    /// The location of a row on one side.
     fn row(&self, side: Side, plane: usize, row: usize, state: &State) -> Result<Place> {
         let offset = plane.wrapping_mul(side.plane).wrapping_add(row.wrapping_mul(side.pitch));
         side.address.plus(offset).place(self.width, state)
     }
 
-    /// A copy of many rows that ends outside fails as a whole.
+    /// Fails as a whole if any of its rows is out of bounds.
     fn check(&self, state: &State) -> Result {
         [self.to, self.from].into_iter().try_for_each(|side| {
             self.row(side, self.depth - 1, self.height - 1, state)?;
@@ -205,7 +205,7 @@ impl Copy {
         })
     }
 
-    /// The kind of memory of one side.
+    /// The kind of memory on one side.
     fn memory(&self, side: Side, state: &State) -> Result<Memory> {
         Ok(match self.row(side, 0, 0, state)? {
             Place::Device { .. } => Memory::Device,
@@ -217,20 +217,20 @@ impl Copy {
         })
     }
 
-    /// Whether it is from one device's memory to another's.
+    /// Whether it copies from one device to another.
     fn is_between_devices(&self, state: &State) -> bool {
         let [to, from] = [self.to, self.from].map(|side| state.extent_of(side.address.number()));
         to.zip(from).is_some_and(|((to, _), (from, _))| to != from)
     }
 
-    /// One side, by its address in the device's address space if the driver knows the memory.
+    /// The side with an address in the device's address space, if the driver knows the memory.
     fn known(&self, side: Side, state: &State) -> Result<Side> {
         let is_known = self.memory(side, state)? != Memory::Pageable;
         let address = if is_known { Address::Device(side.address.number()) } else { side.address };
         Ok(Side { address, ..side })
     }
 
-    /// Reads the source in the host's memory, and makes the bytes the source.
+    /// Reads the host memory of the source into a buffer, which becomes the source.
     fn stage(&mut self, state: &State) -> Result<Vec<u8>> {
         let Self { from, width, height, depth, .. } = *self;
         let rows = height.checked_mul(depth).and_then(|rows| rows.checked_mul(width));
@@ -251,17 +251,18 @@ impl Copy {
         Ok(bytes)
     }
 
-    /// The copy with the addresses of arrays.
+    /// The copy with array addresses resolved.
     fn in_memory(self, state: &State) -> Result<Self> {
         let [to, from] = [self.to, self.from].map(|side| side.in_memory([self.width, self.height, self.depth], state));
         Ok(Self { to: to?, from: from?, ..self })
     }
 }
 
-/// A source or destination with the address of its first byte.
+/// The side with the address of its first byte.
 ///
 /// # Errors
-/// `INVALID_VALUE` if it has overlapping rows or planes, a level, or an unknown kind of memory.
+/// `INVALID_VALUE` if rows or planes overlap, a mipmap level is set, or the kind of memory is
+/// unknown.
 fn side(place: Place3D, [width, height, depth]: [usize; 3]) -> Result<Side> {
     let Place3D { x_bytes, y, z, level, memory, host, device, array, reserved: _, pitch, height: rows } = place;
     if level != 0 {
@@ -282,7 +283,7 @@ fn side(place: Place3D, [width, height, depth]: [usize; 3]) -> Result<Side> {
     Ok(Side { address: address.plus(offset.ok_or(Error::INVALID_VALUE)?), pitch, plane })
 }
 
-/// Kinds of memory that copies treat in another way.
+/// Kinds of memory that copies treat differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
     Device,
@@ -302,7 +303,7 @@ impl Transfer for Copy {
         let copy = self.in_memory(state)?;
         copy.check(state)?;
         Ok(match (copy.memory(copy.from, state)?, copy.memory(copy.to, state)?) {
-            // The copy of one device to another is in order with the work of both.
+            // A copy between devices is ordered with the work of both.
             (Device, Device) if !is_async && copy.is_between_devices(state) => Timing::Alone,
             (Device, Device) => Timing::Later,
             (Pageable, Device | Managed) => Timing::Staged,
@@ -345,8 +346,8 @@ impl Transfer for Copy {
     }
 }
 
-/// A copy in a stream, after its call has returned. Memory that the driver knows is memory of the device's address space: once that is
-/// freed, the copy fails.
+/// A copy in a stream, after its call has returned. Memory that the driver knows is accessed in the
+/// device's address space, so the copy fails once that memory is freed.
 #[derive(Debug)]
 struct Pending {
     copy: Copy,
@@ -369,7 +370,7 @@ impl Work for Pending {
     }
 }
 
-/// A copy of a graph's node as a part of pending work.
+/// A graph node's copy as pending work.
 pub(crate) fn pending_copy(copy: Copy, state: &State) -> Result<Arc<dyn Work>> {
     copy.timing(state, true)?;
     copy.pending(state, Timing::Later)
@@ -404,7 +405,7 @@ fn copy_row(to: &Place, from: &Place, bytes: usize) -> Result {
     Ok(())
 }
 
-/// The starts of the chunks, in the order in which overlapping bytes are read before they are written.
+/// The starts of the chunks, ordered so overlapping bytes are read before they are overwritten.
 fn chunks(to: &Place, from: &Place, bytes: usize) -> Vec<usize> {
     let mut starts: Vec<usize> = (0..bytes).step_by(CHUNK).collect();
     let overlaps_upwards = match (to, from) {
@@ -420,7 +421,7 @@ fn chunks(to: &Place, from: &Place, bytes: usize) -> Vec<usize> {
     starts
 }
 
-/// First byte, counted from `offset`, and number of each run of bytes that are uninitialised.
+/// Each run of uninitialized bytes: its first byte, counted from `offset`, and its length.
 fn missing_bytes(region: &Region, offset: usize, bytes: usize) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     let mut next = offset;

@@ -1,4 +1,4 @@
-//! Fills of a device's memory with a value.
+//! Fills device memory with a value.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::handles::Handle;
 use crate::host;
 use crate::work::Work;
 
-/// Bytes that are written at once: a multiple of every element's size.
+/// Number of bytes written at once: a multiple of every element size.
 const CHUNK: usize = 1 << 16;
 
 /// A fill of rows.
@@ -18,11 +18,11 @@ const CHUNK: usize = 1 << 16;
 pub(crate) struct Fill {
     address: u64,
     pitch: usize,
-    /// The value; the lower bytes count.
+    /// The value. Only the low bytes are used for small elements.
     value: u32,
     /// Size of an element in bytes: 1, 2 or 4.
     element: usize,
-    /// Elements of a row.
+    /// Elements per row.
     width: usize,
     /// Number of rows.
     height: usize,
@@ -44,7 +44,7 @@ pub(crate) fn fill_2d(
     submit(Fill::new((address, pitch), value, element, (width, height))?, stream)
 }
 
-/// A fill as a graph's node.
+/// The fill of a graph node.
 pub(crate) fn fill_node(parameters: In<FillNode>) -> Result<Fill> {
     let FillNode { address, pitch, value, element_bytes, width, height } = parameters.get()?;
     Fill::new((address, pitch), value, element_bytes as usize, (width, height))
@@ -52,7 +52,8 @@ pub(crate) fn fill_node(parameters: In<FillNode>) -> Result<Fill> {
 
 impl Fill {
     /// # Errors
-    /// `INVALID_VALUE` if elements have another size than 1, 2 or 4 bytes, or the address is not aligned to it.
+    /// `INVALID_VALUE` if the element size is not 1, 2 or 4 bytes, or the address is not aligned to
+    /// it.
     fn new(
         (address, pitch): (u64, usize),
         value: u32,
@@ -69,12 +70,12 @@ impl Fill {
         self.width.checked_mul(self.element).ok_or(Error::INVALID_VALUE)
     }
 
-    /// Where a row is.
+    /// The location of a row.
     fn row(&self, state: &State, row: usize, bytes: usize) -> Result<Place> {
         state.device_place(self.address.wrapping_add(row.wrapping_mul(self.pitch) as u64), bytes)
     }
 
-    /// The fill as [`fill_node`] reads it.
+    /// The parameters of the fill in the form that [`fill_node`] reads.
     pub(crate) fn parameters(&self) -> FillNode {
         let Self { address, pitch, value, element, width, height } = *self;
         FillNode { address, pitch, value, element_bytes: element as u32, width, height }
@@ -84,7 +85,7 @@ impl Fill {
 impl Transfer for Fill {
     const NODE_TYPE: i32 = 2;
 
-    /// Fills of a device's memory alone are asynchronous.
+    /// Only fills of device memory are asynchronous.
     fn timing(&self, state: &State, _: bool) -> Result<Timing> {
         let bytes = self.row_bytes()?;
         if bytes == 0 || self.height == 0 {

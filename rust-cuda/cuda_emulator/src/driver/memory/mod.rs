@@ -1,4 +1,4 @@
-//! Memory of devices: allocations, copies, fills, and what a program may ask about an address.
+//! Device memory: allocations, copies, fills and queries about an address.
 
 mod attributes;
 mod batch;
@@ -33,10 +33,10 @@ pub(crate) use pool::{
     set_pool_access, set_pool_attribute,
 };
 
-/// Alignment of the rows of a pitched allocation, in bytes.
+/// Alignment of rows in a pitched allocation, in bytes.
 const PITCH: usize = 512;
 
-/// Where bytes are.
+/// Location of bytes.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// In the memory of the host.
@@ -45,22 +45,23 @@ pub(crate) enum Place {
     Device {
         /// The allocation's bytes.
         region: Arc<Region>,
-        /// Offset of the first of them.
+        /// Offset of the first byte.
         offset: usize,
     },
 }
 
-/// When the host's memory is read or written by a transfer that a stream's call queues in an asynchronous order. CUDA states it by the
-/// kinds of memory ("API synchronization behavior" in the documentation of the driver API).
+/// When a transfer accesses host memory, if a stream's call queues it in an asynchronous order.
+/// CUDA defines this by the kinds of memory ("API synchronization behavior" in the driver API
+/// documentation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timing {
     /// When the transfer runs, after the call has returned.
     Later,
-    /// Its bytes are read before the call returns.
+    /// The call reads the bytes before it returns.
     Staged,
-    /// The transfer ends before the call returns.
+    /// The call completes the transfer before it returns.
     AtCall,
-    /// As `AtCall`, after all work of all devices.
+    /// Like `AtCall`, after all work on all devices.
     Alone,
 }
 
@@ -69,19 +70,19 @@ trait Transfer: Debug + Clone + Send + Sync + 'static {
     /// The `CUgraphNodeType`.
     const NODE_TYPE: i32;
 
-    /// When the host's memory is read or written; `is_async` if the call has a stream.
+    /// When the transfer accesses host memory. `is_async` is true if the call has a stream.
     ///
     /// # Errors
     /// `INVALID_VALUE` if an address is wrong.
     fn timing(&self, state: &State, is_async: bool) -> Result<Timing>;
 
-    /// The transfer as pending work, which needs no memory of the host that it may not.
+    /// The transfer as pending work that accesses host memory only when CUDA permits it.
     ///
     /// # Errors
     /// `INVALID_VALUE` if the host's memory cannot be read.
     fn pending(self, state: &State, timing: Timing) -> Result<Arc<dyn Work>>;
 
-    /// Transfers row after row, after a check of all rows.
+    /// Transfers row by row, after checking all rows.
     ///
     /// # Errors
     /// `INVALID_VALUE` if an address is wrong.
@@ -98,7 +99,7 @@ impl<T: Transfer> Work for T {
     }
 }
 
-/// Queues the transfer in a stream; without one, it runs at once.
+/// Queues the transfer in a stream. Without a stream, runs it at once.
 fn submit(transfer: impl Transfer, stream: Option<Handle>) -> Result {
     match stream {
         _ if pending::is_asynchronous() => submit_later(transfer, stream),
@@ -107,7 +108,7 @@ fn submit(transfer: impl Transfer, stream: Option<Handle>) -> Result {
     }
 }
 
-/// Queues the transfer in a stream, or in the default one, in an asynchronous order.
+/// Queues the transfer in a stream, or in the default stream, in an asynchronous order.
 fn submit_later(transfer: impl Transfer, stream: Option<Handle>) -> Result {
     let (queue, timing) = {
         let mut state = state()?;
@@ -125,7 +126,7 @@ fn submit_later(transfer: impl Transfer, stream: Option<Handle>) -> Result {
     if timing == Timing::Alone {
         pending::wait(Until::Everything)?;
     }
-    // What comes before may write to the memory that is staged.
+    // Earlier work may write to the memory that is staged.
     if timing == Timing::Staged && (stream.is_none() || state()?.pending.has_work_for_host(queue)) {
         pending::wait(Until::Before(queue))?;
     }
@@ -153,7 +154,7 @@ pub(crate) fn allocate(address: Out<u64>, bytes: usize) -> Result {
     address.set(allocated?)
 }
 
-/// The driver's error for an allocation that fails, with a line that says why.
+/// The driver's error for a failed allocation; logs the reason.
 fn refusal(error: &MemoryError) -> Error {
     journal::note(&error.to_string());
     Error::OUT_OF_MEMORY
@@ -174,7 +175,7 @@ pub(crate) fn allocate_pitched(
     pitch.set(padded)
 }
 
-/// Frees an allocation, of a device or managed, after all work. Freeing null has no effect.
+/// Frees a device or managed allocation after all work. Freeing null has no effect.
 pub(crate) fn free(address: u64) -> Result {
     if address != 0 {
         pending::wait(Until::Everything)?;
@@ -182,7 +183,7 @@ pub(crate) fn free(address: u64) -> Result {
     in_context(|state, _, _| if address == 0 { Ok(()) } else { state.free_allocation(address) })
 }
 
-/// Frees an allocation in a stream: other streams may still have work that uses it.
+/// Frees an allocation in stream order: other streams may still use it.
 pub(crate) fn free_async(address: u64, stream: Handle) -> Result {
     let work = Arc::new(Free(address));
     {
@@ -202,7 +203,7 @@ pub(crate) fn free_async(address: u64, stream: Handle) -> Result {
     pending::progress()
 }
 
-/// The end of an allocation, in a stream.
+/// Frees an allocation in stream order.
 #[derive(Debug)]
 struct Free(u64);
 
@@ -225,7 +226,7 @@ pub(crate) fn info(free: Out<usize>, total: Out<usize>) -> Result {
     })
 }
 
-/// Start and size of the allocation, or of the block of host memory, that contains an address.
+/// Start and size of the allocation or host memory block that contains an address.
 pub(crate) fn address_range(base: Out<u64>, bytes: Out<usize>, address: u64) -> Result {
     in_context(|state, _, _| {
         let of_device = state.extent_of(address).map(|(_, extent)| (extent.start, extent.bytes as usize));
@@ -237,12 +238,13 @@ pub(crate) fn address_range(base: Out<u64>, bytes: Out<usize>, address: u64) -> 
     })
 }
 
-/// Accepts a hint about managed memory, which has no effect.
+/// Accepts a hint about managed memory, without effect.
 pub(crate) fn hint(address: u64, bytes: usize) -> Result {
     in_context(|state, _, _| state.shared.contains(address, bytes).then_some(()).ok_or(Error::INVALID_VALUE))
 }
 
-/// Allocates in a stream, at once. In one that is captured, nodes of the graph do ([`crate::driver::graph_memory`]).
+/// Allocates in a stream, immediately. In a captured stream, graph nodes allocate instead
+/// ([`crate::driver::graph_memory`]).
 pub(crate) fn in_stream(stream: Handle, work: impl FnOnce() -> Result) -> Result {
     {
         let state = state()?;
@@ -259,7 +261,7 @@ impl State {
         owner.map(|(handle, _)| handle)
     }
 
-    /// Frees an allocation, of a device or managed.
+    /// Frees a device or managed allocation.
     fn free_allocation(&mut self, address: u64) -> Result {
         if self.shared.is_freed_by_device(address) {
             return self.free_shared(HostAddress(address as usize));
@@ -271,7 +273,8 @@ impl State {
         self.memories[ordinal].free(address).map_err(|_| Error::INVALID_VALUE)
     }
 
-    /// The allocation that contains an address, and the ordinal of its device. None for memory that host and devices share.
+    /// The allocation that contains an address and the ordinal of its device. None for memory that
+    /// host and devices share.
     pub(crate) fn extent_of(&self, address: u64) -> Option<(usize, Extent)> {
         if self.shared.contains(address, 1) {
             return None;
@@ -283,18 +286,19 @@ impl State {
         })
     }
 
-    /// Where the bytes at a device's address are: in an allocation, or in memory that host and devices share.
+    /// The location of the bytes at a device address: in an allocation, or in memory that host and
+    /// devices share.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if one allocation does not contain them all.
+    /// `INVALID_VALUE` if no single allocation contains all of them.
     pub(crate) fn device_place(&self, address: u64, bytes: usize) -> Result<Place> {
         self.find_place(address, bytes).ok_or(Error::INVALID_VALUE)
     }
 
-    /// Where the bytes at an address of a device or of the host are.
+    /// The location of the bytes at a device or host address.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if they begin in memory that the driver knows, and do not end there.
+    /// `INVALID_VALUE` if they begin in memory that the driver knows and extend past its end.
     pub(crate) fn any_place(&self, address: u64, bytes: usize) -> Result<Place> {
         match self.find_place(address, bytes) {
             Some(place) => Ok(place),

@@ -1,4 +1,4 @@
-//! Pages of the host's memory that the driver allocates for its caller.
+//! Pages of host memory that the driver allocates for its caller.
 
 #![allow(unsafe_code, reason = "memory that C programs use by its address")]
 
@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use crate::abi::HostAddress;
 use crate::error::{Error, Result};
 
-/// Size of a page in bytes, and the alignment of the memory.
+/// Page size in bytes, and the alignment of the memory.
 const PAGE: usize = 4096;
 
-/// Zeroed memory, freed when it is dropped.
+/// Zeroed memory that is freed on drop.
 #[derive(Debug)]
 pub(super) struct Pages {
     address: usize,
@@ -36,10 +36,11 @@ impl Pages {
     }
 }
 
-/// Pages at addresses of a device, by which the host accesses the device's variables. They stay until the process ends.
+/// Pages mapped at device addresses, through which the host accesses device variables. They stay
+/// mapped until the process ends.
 #[derive(Debug, Default)]
 pub(super) struct PagesOfDevices {
-    /// The first address of each.
+    /// The address of each page.
     mapped: BTreeSet<usize>,
 }
 
@@ -47,7 +48,8 @@ impl PagesOfDevices {
     /// Makes the bytes at an address accessible to the host.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY` if something else of the host is there, or the system does not permit it.
+    /// `OUT_OF_MEMORY` if the host uses the address for something else, or the system does not
+    /// permit the mapping.
     pub(super) fn map(&mut self, address: usize, bytes: usize) -> Result {
         let first = address - address % PAGE;
         for page in (first..address + bytes).step_by(PAGE) {
@@ -60,18 +62,20 @@ impl PagesOfDevices {
     }
 }
 
-/// Maps a page of zeros where nothing is mapped.
+/// Maps a page of zeros, if nothing is mapped there.
 #[cfg(target_os = "linux")]
 fn map_page(page: usize) -> Result {
     let (access, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE);
-    // SAFETY: with these flags the call replaces no mapping that there is, so that no memory in use changes.
+    // SAFETY: with these flags the call never replaces an existing mapping, so no memory in use
+    // changes.
     let found = unsafe { libc::mmap(page as *mut libc::c_void, PAGE, access, flags, -1, 0) };
     if found as usize == page {
         return Ok(());
     }
     if found != libc::MAP_FAILED {
-        // SAFETY: a system that does not know the flag has mapped this page elsewhere, where nothing uses it.
+        // SAFETY: a system that does not know the flag has mapped the page elsewhere, where nothing
+        // uses it.
         unsafe { libc::munmap(found, PAGE) };
     }
     Err(Error::OUT_OF_MEMORY)
@@ -84,7 +88,8 @@ fn map_page(_: usize) -> Result {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: `new` has allocated it with this layout. The caller of the driver no longer uses it, since it asked to free it.
+        // SAFETY: `new` allocated it with this layout. The caller of the driver asked to free it,
+        // so it no longer uses it.
         unsafe { dealloc(self.address as *mut u8, self.layout) };
     }
 }

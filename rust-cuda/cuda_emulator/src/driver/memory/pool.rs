@@ -1,5 +1,5 @@
-//! Memory pools, without a limit or reuse: an allocation is one of the device, of managed memory or of the host. Each device has a default
-//! pool, and so have managed memory and the host.
+//! Memory pools, without limits or reuse: they allocate device, managed or host memory. Each device
+//! has a default pool, and so do managed memory and the host.
 
 use std::ffi::{c_int, c_uint};
 
@@ -15,8 +15,8 @@ use crate::journal;
 const PINNED: c_int = 1;
 const MANAGED: c_int = 2;
 
-/// `CU_MEM_LOCATION_TYPE_NONE`, `CU_MEM_LOCATION_TYPE_DEVICE`, `CU_MEM_LOCATION_TYPE_HOST` and, as the last of the host's,
-/// `CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT`
+/// `CU_MEM_LOCATION_TYPE_NONE`, `CU_MEM_LOCATION_TYPE_DEVICE`, `CU_MEM_LOCATION_TYPE_HOST` and, as
+/// the last host location, `CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT`
 const NOWHERE: c_int = 0;
 const ON_DEVICE: c_int = 1;
 const ON_HOST: c_int = 2;
@@ -31,19 +31,19 @@ const ATTACH_GLOBAL: c_uint = 1;
 /// `CU_MEMPOOL_ATTR_RELEASE_THRESHOLD`
 const RELEASE_THRESHOLD: c_int = 4;
 
-/// The memory of a pool's allocations.
+/// The kind of memory that a pool allocates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pool {
-    /// That of the device with this ordinal.
+    /// Memory of the device with this ordinal.
     Device(usize),
     /// Managed memory, with one address for host and devices.
     Managed,
-    /// Page-locked memory of the host.
+    /// Page-locked host memory.
     Host,
 }
 
 impl Pool {
-    /// The default pools: of each device in their order, of managed memory and of the host.
+    /// The default pools: one per device in order, then managed memory and the host.
     pub(crate) fn defaults(devices: usize) -> impl Iterator<Item = Self> {
         (0..devices).map(Self::Device).chain([Self::Managed, Self::Host])
     }
@@ -54,7 +54,7 @@ impl Pool {
         match (allocation_type, location.kind) {
             (PINNED, ON_DEVICE) => Ok(Self::Device(device::with_ordinal(location.id)?.0)),
             (PINNED, ON_HOST..=ON_CURRENT_NODE) => Ok(Self::Host),
-            // Its location is a preference.
+            // The location is only a preference.
             (MANAGED, ON_DEVICE) => device::with_ordinal(location.id).map(|_| Self::Managed),
             (MANAGED, NOWHERE | ON_HOST..=ON_CURRENT_NODE) => Ok(Self::Managed),
             _ => Err(Error::INVALID_VALUE),
@@ -71,7 +71,7 @@ impl Pool {
     }
 }
 
-/// The default pool of a device, which is also its current one.
+/// The default pool of a device, which is also its current pool.
 pub(crate) fn default_pool(pool: Out<Handle>, device: c_int) -> Result {
     let (ordinal, _) = device::with_ordinal(device)?;
     let state = state()?;
@@ -79,7 +79,7 @@ pub(crate) fn default_pool(pool: Out<Handle>, device: c_int) -> Result {
     pool.set(found.ok_or(Error::INVALID_DEVICE)?.0)
 }
 
-/// The default pool of a location, which is also its current one.
+/// The default pool of a location, which is also its current pool.
 pub(crate) fn pool_of(pool: Out<Handle>, location: In<MemoryLocation>, allocation_type: c_int) -> Result {
     let wanted = Pool::of(allocation_type, location.get()?)?;
     let state = state()?;
@@ -96,10 +96,10 @@ pub(crate) fn create_pool(pool: Out<Handle>, properties: In<PoolProperties>) -> 
     pool.set(state()?.pools.add(new))
 }
 
-/// Permits access to a pool where it is permitted already.
+/// Accepts a grant of access that the pool already has.
 ///
 /// # Errors
-/// `INVALID_VALUE` for other flags than those to read and to write; `NOT_SUPPORTED` for another device.
+/// `INVALID_VALUE` for flags other than read and write access; `NOT_SUPPORTED` for another device.
 pub(crate) fn set_pool_access(pool: Handle, access: In<PoolAccess>, count: usize) -> Result {
     let pool = *state()?.pools.get(pool)?;
     for PoolAccess { location, flags } in access.all(count)? {
@@ -115,7 +115,7 @@ pub(crate) fn set_pool_access(pool: Handle, access: In<PoolAccess>, count: usize
     Ok(())
 }
 
-/// Destroys a pool that is no default one. Its allocations remain until they are freed.
+/// Destroys a pool unless it is a default pool. Its allocations remain until they are freed.
 pub(crate) fn destroy_pool(pool: Handle) -> Result {
     let mut state = state()?;
     let defaults = Pool::defaults(driver()?.options.devices.len()).count();
@@ -140,7 +140,7 @@ pub(crate) fn allocate_from(address: Out<u64>, bytes: usize, pool: Handle) -> Re
     }
 }
 
-/// An attribute of a pool, as 4 or 8 bytes by what it is.
+/// An attribute of a pool, with 4 or 8 bytes depending on the attribute.
 pub(crate) fn pool_attribute(pool: Handle, attribute: c_int, value: Out<u64>) -> Result {
     let state = state()?;
     let pool = *state.pools.get(pool)?;
@@ -157,13 +157,14 @@ pub(crate) fn pool_attribute(pool: Handle, attribute: c_int, value: Out<u64>) ->
     }
 }
 
-/// Accepts an attribute, which has no effect: nothing is kept for reuse.
+/// Accepts an attribute, without effect: nothing is kept for reuse.
 pub(crate) fn set_pool_attribute(pool: Handle, attribute: c_int) -> Result {
     pool_exists(pool)?;
     if (1..=8).contains(&attribute) { Ok(()) } else { Err(Error::INVALID_VALUE) }
 }
 
-/// Whether a device or the host may access a pool, to read and to write: its own device, and all of them if it is managed or the host's.
+/// Whether a device or the host may read and write a pool's memory. The pool's own device may; all
+/// may if the pool is managed or on the host.
 pub(crate) fn pool_access(flags: Out<c_int>, pool: Handle, location: In<MemoryLocation>) -> Result {
     let pool = *state()?.pools.get(pool)?;
     let location = location.get()?;

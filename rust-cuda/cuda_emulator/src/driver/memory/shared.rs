@@ -1,8 +1,8 @@
-//! Memory of the host that devices access: page-locked, registered and managed memory.
+//! Host memory that devices access: page-locked, registered and managed memory.
 //!
-//! Kernels run in the interpreter's memory. Memory that they share with the host is therefore copied there before each launch and back
-//! after it. Page-locked memory that no kernel gets a pointer of is not: it becomes shared when its address is asked for, or is a
-//! parameter of a launch.
+//! Kernels run in the interpreter's memory. Memory shared with the host is therefore copied there
+//! before each launch and back afterwards. Page-locked memory is shared only once a program asks
+//! for its device address or passes it as a launch parameter.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint};
@@ -20,10 +20,10 @@ use crate::{host, journal};
 /// `CU_MEMHOSTALLOC_DEVICEMAP`, `CU_MEMHOSTREGISTER_DEVICEMAP`.
 const DEVICE_MAP: c_uint = 2;
 
-/// The blocks of such memory.
+/// The blocks of shared memory.
 #[derive(Debug, Default)]
 pub(crate) struct SharedMemory {
-    /// By their first address.
+    /// By start address.
     blocks: BTreeMap<usize, Block>,
     of_devices: PagesOfDevices,
 }
@@ -33,7 +33,7 @@ struct Block {
     bytes: usize,
     flags: c_uint,
     origin: Origin,
-    /// Its copy in the memory of devices, once a kernel may use it.
+    /// The copy in device memory, once a kernel may use it.
     region: Option<Arc<Region>>,
 }
 
@@ -43,15 +43,15 @@ enum Origin {
     Allocated { _pages: Pages },
     /// Allocated by the driver, with one address for host and devices.
     Managed { _pages: Pages },
-    /// Allocated from a memory pool of the host.
+    /// Allocated from a host memory pool.
     Pool { _pages: Pages },
-    /// A managed variable of a module, at the address that it has on its device.
+    /// A managed variable of a module, at its device address.
     Variable,
-    /// Registered by the caller, whose memory it is.
+    /// Registered by the caller, who owns the memory.
     Registered,
 }
 
-/// What a program may ask about a block.
+/// Properties of a block that a program can query.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockFacts {
     pub(crate) start: u64,
@@ -61,7 +61,7 @@ pub(crate) struct BlockFacts {
 }
 
 impl SharedMemory {
-    /// The block that contains all bytes.
+    /// The block that contains all of these bytes.
     pub(crate) fn find(&self, address: u64, bytes: usize) -> Option<BlockFacts> {
         let address = address as usize;
         let (start, block) = self.blocks.range(..=address).next_back()?;
@@ -75,18 +75,19 @@ impl SharedMemory {
         self.find(address, bytes).is_some()
     }
 
-    /// Whether memory begins at an address that is freed as a device's: managed, or of a pool of the host.
+    /// Whether an allocation starts here that is freed like device memory: managed memory or memory
+    /// of a host pool.
     pub(crate) fn is_freed_by_device(&self, start: u64) -> bool {
         let block = self.blocks.get(&(start as usize));
         block.is_some_and(|block| matches!(block.origin, Origin::Managed { .. } | Origin::Pool { .. }))
     }
 
-    /// Bytes of managed memory.
+    /// Number of bytes of managed memory.
     pub(crate) fn managed_bytes(&self) -> u64 {
         self.bytes_of(|origin| matches!(origin, Origin::Managed { .. }))
     }
 
-    /// Bytes of the host's memory pools.
+    /// Number of bytes in host memory pools.
     pub(crate) fn pool_bytes(&self) -> u64 {
         self.bytes_of(|origin| matches!(origin, Origin::Pool { .. }))
     }
@@ -112,7 +113,7 @@ pub(crate) fn allocate_host(pointer: Out<usize>, bytes: usize, flags: c_uint) ->
     pointer.set(address.0)
 }
 
-/// Allocates page-locked memory of the host from a pool, which devices access at the same address.
+/// Allocates page-locked host memory from a pool. Devices access it at the same address.
 pub(crate) fn allocate_of_pool(pointer: Out<u64>, bytes: usize) -> Result {
     if bytes == 0 || pointer.is_null() {
         return Err(Error::INVALID_VALUE);
@@ -138,7 +139,7 @@ pub(crate) fn register(address: HostAddress, bytes: usize, flags: c_uint) -> Res
     if bytes == 0 || address.0 == 0 || flags > 15 {
         return Err(Error::INVALID_VALUE);
     }
-    // A pointer to no memory is an error here, and not in a later launch.
+    // A pointer to invalid memory is reported here, not in a later launch.
     host::read(address, &mut [0])?;
     host::read(HostAddress(address.0.checked_add(bytes - 1).ok_or(Error::INVALID_VALUE)?), &mut [0])?;
     in_context(|state, _, _| {
@@ -168,7 +169,7 @@ pub(crate) fn free_host(address: HostAddress) -> Result {
     }
 }
 
-/// Address at which devices access page-locked memory, which is that of the host.
+/// The address at which devices access page-locked memory, the same as on the host.
 pub(crate) fn device_pointer(device: Out<u64>, address: HostAddress, flags: c_uint) -> Result {
     if flags != 0 {
         return Err(Error::INVALID_VALUE);
@@ -187,14 +188,14 @@ pub(crate) fn flags(flags: Out<c_uint>, address: HostAddress) -> Result {
     })
 }
 
-/// Attributes of a range of managed memory, of which the emulator keeps none.
+/// Attributes of a range of managed memory. The emulator keeps none.
 pub(crate) fn range_attribute(value: Out<c_int>, bytes: usize, attribute: c_int, address: u64, count: usize) -> Result {
     super::hint(address, count)?;
     if bytes != 4 {
         return Err(Error::INVALID_VALUE);
     }
     match attribute {
-        // Read mostly; preferred location and that of the last prefetch: none (`CU_DEVICE_INVALID`).
+        // Read mostly; preferred location and last prefetch location: none (`CU_DEVICE_INVALID`).
         1 => value.set(0),
         2 | 4 => value.set(-2),
         _ => {
@@ -205,7 +206,7 @@ pub(crate) fn range_attribute(value: Out<c_int>, bytes: usize, attribute: c_int,
 }
 
 impl State {
-    /// Adds a block, unless kernels are to access it and cannot.
+    /// Adds a block. Fails if kernels should access it but cannot.
     fn share(&mut self, address: HostAddress, bytes: usize, flags: c_uint, origin: Origin) -> Result {
         self.shared.blocks.insert(address.0, Block { bytes, flags, origin, region: None });
         let mapped = if flags & DEVICE_MAP != 0 { self.map(address.0 as u64) } else { Ok(()) };
@@ -215,7 +216,7 @@ impl State {
         mapped
     }
 
-    /// Ends the sharing of a block, and frees it if the driver has allocated it.
+    /// Stops sharing a block, and frees it if the driver allocated it.
     pub(crate) fn free_shared(&mut self, address: HostAddress) -> Result {
         let block = self.shared.blocks.remove(&address.0).ok_or(Error::INVALID_VALUE)?;
         if block.region.is_some() {
@@ -226,10 +227,10 @@ impl State {
         Ok(())
     }
 
-    /// Lets the host access a managed variable of a device, at the variable's address there.
+    /// Gives the host access to a managed variable of a device, at its device address.
     ///
     /// # Errors
-    /// `OUT_OF_MEMORY`, or `NOT_SUPPORTED` where the system has no such pages.
+    /// `OUT_OF_MEMORY`, or `NOT_SUPPORTED` if the system cannot map such pages.
     pub(crate) fn share_variable(&mut self, ordinal: usize, start: u64, bytes: usize) -> Result {
         let region = {
             let view = self.memories[ordinal].view();
@@ -245,14 +246,15 @@ impl State {
         Ok(())
     }
 
-    /// Ends the sharing of a variable whose module is unloaded.
+    /// Stops sharing a variable of an unloaded module.
     pub(crate) fn forget_variable(&mut self, start: u64) {
         if self.shared.blocks.get(&(start as usize)).is_some_and(|block| matches!(block.origin, Origin::Variable)) {
             self.shared.blocks.remove(&(start as usize));
         }
     }
 
-    /// Makes a block accessible to kernels of all devices or, on an error, of none, at the address that it has for the host.
+    /// Makes a block accessible to kernels of all devices at its host address. On an error, no
+    /// device has access.
     fn map(&mut self, start: u64) -> Result {
         let Some(block) = self.shared.blocks.get_mut(&(start as usize)) else { return Err(Error::INVALID_VALUE) };
         if block.region.is_some() {
@@ -271,7 +273,7 @@ impl State {
         Ok(())
     }
 
-    /// Makes the blocks accessible into which a launch's parameters point.
+    /// Makes the blocks that a launch's parameters point into accessible to kernels.
     pub(crate) fn map_parameters(&mut self, parameters: &[Vec<u8>]) -> Result {
         if self.shared.blocks.is_empty() {
             return Ok(());
@@ -286,10 +288,10 @@ impl State {
         Ok(())
     }
 
-    /// Copies what host and kernels share to the kernels.
+    /// Copies shared memory to the kernels.
     ///
     /// # Errors
-    /// `INVALID_VALUE` if a caller has freed memory that it registered.
+    /// `INVALID_VALUE` if a caller freed memory while it was registered.
     pub(crate) fn copy_to_kernels(&self) -> Result {
         self.each_mapped(|address, region| {
             let mut bytes = vec![0; region.bytes()];
@@ -299,7 +301,7 @@ impl State {
         })
     }
 
-    /// Copies what host and kernels share back to the host.
+    /// Copies shared memory back to the host.
     ///
     /// # Errors
     /// As [`copy_to_kernels`](Self::copy_to_kernels).
@@ -323,7 +325,7 @@ mod tests {
     use crate::driver::Driver;
     use crate::options::Options;
 
-    /// A driver of two devices, without the environment's.
+    /// A driver with two devices that ignores the environment.
     fn driver() -> Driver {
         let mut options = Options::from_environment().unwrap();
         options.devices = vec![options.devices[0]; 2];
@@ -343,7 +345,7 @@ mod tests {
                 true => (pages.address(), Origin::Managed { _pages: pages }),
                 false => (of_caller, Origin::Registered),
             };
-            // Memory of the second device is in the way.
+            // Memory of the second device blocks the address.
             let start = address.0 as u64 + 4096;
             state.memories[1].add_at("obstacle", start, Arc::new(Region::new(16))).unwrap();
             let before = used(&state);
