@@ -1,13 +1,13 @@
-//! The driver's results, with their names and values in cuda.h.
+//! The driver's results, with the names and values from cuda.h.
 
 use std::ffi::CStr;
 
-/// An error that a function of the driver returns. Its value is that in cuda.h.
+/// An error that a driver function returns, with its value from cuda.h.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} ({})", self.name(), self.code())]
 pub struct Error(i32);
 
-/// The result of a function of the driver, before it becomes an integer.
+/// The result of a driver function before its conversion to an integer.
 pub(crate) type Result<T = ()> = std::result::Result<T, Error>;
 
 impl Error {
@@ -16,7 +16,7 @@ impl Error {
         self.0
     }
 
-    /// An error that the runtime library has, and the driver has not.
+    /// An error that only the runtime library has.
     pub(crate) const fn of_runtime(code: i32) -> Self {
         Self(code)
     }
@@ -27,10 +27,11 @@ impl Error {
     }
 }
 
-/// Defines a constant for each error that the emulator returns, and the names and descriptions of all.
+/// Defines a constant for each error that the emulator returns, and the names and descriptions of
+/// all errors.
 macro_rules! results {
     ($($result:ident = $value:literal, $name:literal, $text:literal;)*) => {
-        /// The name of a result in cuda.h; None for a value that is no result.
+        /// The name of a result in cuda.h; None for an unknown value.
         pub(crate) fn name(code: i32) -> Option<&'static CStr> {
             match code {
                 $($value => Some($name),)*
@@ -46,7 +47,7 @@ macro_rules! results {
             }
         }
 
-        /// The names and values of all results, for the comparison with cuda.h.
+        /// The names and values of all results, for comparison with cuda.h.
         pub const RESULTS: &[(&str, i32)] = &[$((stringify!($result), $value)),*];
     };
 }

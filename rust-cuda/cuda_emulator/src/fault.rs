@@ -1,11 +1,12 @@
-//! The driver's errors for the faults of kernels.
+//! Maps kernel errors to the driver's error codes.
 
 use ptx_interpreter::memory::AccessError;
 use ptx_interpreter::{FaultKind, LaunchError};
 
 use crate::error::Error;
 
-/// The error that a GPU's driver would return, as far as a GPU would notice anything; else that of an unspecified failure.
+/// The error that a GPU's driver would return if a GPU would notice; otherwise the code for an
+/// unspecified failure.
 pub(crate) fn code(error: &LaunchError) -> Error {
     match error {
         LaunchError::Fault(fault) => of_kind(&fault.kind),

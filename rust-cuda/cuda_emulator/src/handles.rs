@@ -1,13 +1,14 @@
-//! Handles: numbers that C programs hold as pointers, and that are looked up in tables, so that a wrong one is an error.
+//! Handles: numbers that C programs hold as pointers. They are looked up in tables, so an invalid
+//! handle is an error.
 
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
-/// A handle of the caller, which may be any number.
+/// The caller's handle, which may be any number.
 pub(crate) type Handle = usize;
 
-/// The kinds of objects, whose handles differ in their upper bits.
+/// The kinds of objects. Their handles differ in the upper bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Context = 1,
@@ -30,9 +31,9 @@ pub(crate) enum Kind {
     Surface,
 }
 
-/// Position of the kind in a handle. No program has memory at such addresses.
+/// Bit position of the kind in a handle. No program has memory at such addresses.
 const KIND_SHIFT: u32 = 48;
-/// Distance of two handles: some programs keep flags in the lower bits of pointers.
+/// Distance between handles. Some programs keep flags in the low bits of pointers.
 const STEP: usize = 16;
 
 /// The objects of one kind.
@@ -40,7 +41,7 @@ const STEP: usize = 16;
 pub(crate) struct Table<T> {
     kind: Kind,
     objects: BTreeMap<Handle, T>,
-    /// Handles are never used again.
+    /// Number of handles created so far. They are never reused.
     made: usize,
 }
 
@@ -77,17 +78,17 @@ impl<T> Table<T> {
         self.objects.remove(&handle).ok_or(Error::INVALID_HANDLE)
     }
 
-    /// Removes the objects of which `is_gone` holds, and returns them.
+    /// Removes the objects that satisfy `is_gone`, and returns them.
     pub(crate) fn remove_where(&mut self, is_gone: impl Fn(&T) -> bool) -> Vec<(Handle, T)> {
         self.objects.extract_if(.., |_, object| is_gone(object)).collect()
     }
 
-    /// The objects in the order in which they were made.
+    /// The objects in order of creation.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         self.objects.iter().map(|(handle, object)| (*handle, object))
     }
 
-    /// As [`iter`](Self::iter), to change them.
+    /// Like [`iter`](Self::iter), with mutable access.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (Handle, &mut T)> {
         self.objects.iter_mut().map(|(handle, object)| (*handle, object))
     }

@@ -1,22 +1,22 @@
-//! Reads and writes of the host's memory, where a wrong pointer of the caller is an error and no crash.
+//! Reads and writes of host memory. A caller's invalid pointer is an error instead of a crash.
 
 #![allow(unsafe_code, reason = "the host's memory")]
 
 use crate::abi::HostAddress;
 use crate::error::{Error, Result};
 
-/// Reads the bytes at an address of the host.
+/// Reads the bytes at a host address.
 ///
 /// # Errors
-/// `INVALID_VALUE` if they cannot all be read; where the system has no call that says so, only for null.
+/// `INVALID_VALUE` if they cannot all be read. If the system cannot check this, only for null.
 pub(crate) fn read(address: HostAddress, into: &mut [u8]) -> Result {
     read_all(&mut [(address, into)])
 }
 
-/// Reads the bytes at several addresses of the host at once.
+/// Reads the bytes at several host addresses at once.
 ///
 /// # Errors
-/// As [`read`].
+/// Same as [`read`].
 pub(crate) fn read_all(parts: &mut [(HostAddress, &mut [u8])]) -> Result {
     if parts.iter().any(|(address, into)| address.0 == 0 && !into.is_empty()) {
         return Err(Error::INVALID_VALUE);
@@ -25,8 +25,8 @@ pub(crate) fn read_all(parts: &mut [(HostAddress, &mut [u8])]) -> Result {
         Some(result) => result,
         None => {
             for (address, into) in parts {
-                // SAFETY: the caller of the exported function passes a pointer to this number of bytes, which may be read. Those of
-                // `into` are another's, since its caller has allocated it.
+                // SAFETY: the caller of the exported function passes a pointer to this many
+                // readable bytes. `into` does not overlap them, since its caller allocated it.
                 unsafe { std::ptr::copy(address.0 as *const u8, into.as_mut_ptr(), into.len()) };
             }
             Ok(())
@@ -34,10 +34,10 @@ pub(crate) fn read_all(parts: &mut [(HostAddress, &mut [u8])]) -> Result {
     }
 }
 
-/// Writes bytes to an address of the host.
+/// Writes bytes to a host address.
 ///
 /// # Errors
-/// `INVALID_VALUE` if they cannot all be written; where the system has no call that says so, only for null.
+/// `INVALID_VALUE` if they cannot all be written. If the system cannot check this, only for null.
 pub(crate) fn write(address: HostAddress, from: &[u8]) -> Result {
     if address.0 == 0 && !from.is_empty() {
         return Err(Error::INVALID_VALUE);
@@ -45,14 +45,16 @@ pub(crate) fn write(address: HostAddress, from: &[u8]) -> Result {
     match checked::write(address, from) {
         Some(result) => result,
         None => {
-            // SAFETY: the caller of the exported function passes a pointer to this number of bytes, which may be written.
+            // SAFETY: the caller of the exported function passes a pointer to this many writable
+            // bytes.
             unsafe { std::ptr::copy(from.as_ptr(), address.0 as *mut u8, from.len()) };
             Ok(())
         }
     }
 }
 
-/// Through the kernel of the system, which returns an error in the place of a signal.
+/// Accesses through the operating system's kernel, which returns an error instead of raising a
+/// signal.
 #[cfg(target_os = "linux")]
 mod checked {
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -60,13 +62,13 @@ mod checked {
     use super::HostAddress;
     use crate::error::{Error, Result};
 
-    /// Whether the system has turned out not to permit the calls, as some sandboxes do.
+    /// Whether the system does not permit these calls, as in some sandboxes.
     static IS_MISSING: AtomicBool = AtomicBool::new(false);
 
-    /// Maximum number of parts of a call (`IOV_MAX` of Linux).
+    /// Maximum number of parts per call (`IOV_MAX` on Linux).
     const MAX_PARTS: usize = 1024;
 
-    /// None if the system does not permit it.
+    /// Returns None if the system does not permit the call.
     pub(super) fn read(parts: &mut [(HostAddress, &mut [u8])]) -> Option<Result> {
         parts.chunks_mut(MAX_PARTS).map(read_some).find(|result| *result != Some(Ok(()))).unwrap_or(Some(Ok(())))
     }
@@ -79,17 +81,18 @@ mod checked {
             parts.iter_mut().map(|(_, into)| part(into.as_mut_ptr() as usize, into.len())).collect();
         outcome(bytes, || {
             let count = local.len() as libc::c_ulong;
-            // SAFETY: the local parts are slices that may be written; the system checks the others.
+            // SAFETY: the local parts are writable slices; the system checks the others.
             unsafe { libc::process_vm_readv(libc::getpid(), local.as_ptr(), count, remote.as_ptr(), count, 0) }
         })
     }
 
-    /// None if the system does not permit it.
+    /// Returns None if the system does not permit the call.
     pub(super) fn write(address: HostAddress, from: &[u8]) -> Option<Result> {
         let local = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
         let remote = libc::iovec { iov_base: address.0 as *mut libc::c_void, iov_len: from.len() };
         outcome(from.len(), || {
-            // SAFETY: the local part is a slice, which the call only reads; the system checks the other.
+            // SAFETY: the local part is a slice that the call only reads; the system checks the
+            // other.
             unsafe { libc::process_vm_writev(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) }
         })
     }

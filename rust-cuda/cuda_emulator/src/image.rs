@@ -1,4 +1,4 @@
-//! The images that programs load: PTX, or files of binaries that may contain PTX.
+//! The images that programs load: PTX, or binary files that may contain PTX.
 
 use std::io::Read as _;
 
@@ -8,30 +8,30 @@ use crate::abi::HostAddress;
 use crate::error::{Error, Result};
 use crate::{host, journal};
 
-/// First bytes of an ELF file, which a cubin is.
+/// First bytes of an ELF file, such as a cubin.
 const ELF: [u8; 4] = *b"\x7fELF";
-/// First word of a fat binary (`fatbinary_section.h` of CUDA has that of the wrapper).
+/// First word of a fat binary (CUDA's `fatbinary_section.h` defines the wrapper's).
 const FAT: u32 = 0xba55_ed50;
 /// First word of the structure that points to a fat binary.
 const WRAPPER: u32 = 0x4662_43b1;
 
-/// Kind of an entry of a fat binary that is PTX.
+/// Kind of a fat binary entry that contains PTX.
 const PTX_ENTRY: u64 = 1;
-/// Flags of an entry's compression.
+/// Compression flags of an entry.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 
 /// Maximum size of a fat binary in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// What a program that loads a binary may do.
+/// What to do if a program loads a binary.
 const WAY_OUT: &str = "the emulator runs PTX. Numba: start the program by `cuda-emulate run`, or uninstall nvJitLink; CuPy: set \
                        CUPY_COMPILE_WITH_PTX=1; nvcc: pass -gencode arch=compute_75,code=compute_75";
 
-/// The PTX in the image at an address, whose size is known only to itself.
+/// The PTX in the image at an address. The image itself determines its size.
 ///
 /// # Errors
-/// `NO_BINARY_FOR_GPU` if it has none; `INVALID_IMAGE` if it is nothing known.
+/// `NO_BINARY_FOR_GPU` if it has no PTX; `INVALID_IMAGE` if the format is unknown.
 pub(crate) fn at(address: HostAddress) -> Result<String> {
     let mut start = [0; 4];
     host::read(address, &mut start)?;
@@ -47,17 +47,18 @@ pub(crate) fn at(address: HostAddress) -> Result<String> {
     }
 }
 
-/// Version of the structure that points to a fat binary, from which on it has a list of relocatable ones too (`fatbinary_section.h`).
+/// From this version on, the structure that points to a fat binary also lists relocatable ones
+/// (`fatbinary_section.h`).
 const WITH_LIST: u32 = 2;
 
-/// Maximum number of relocatable fat binaries of a program.
+/// Maximum number of relocatable fat binaries in a program.
 const MAX_PARTS: usize = 1 << 16;
 
-/// The PTX of each of the relocatable fat binaries that an image consists of (nvcc's `-rdc=true`), which are to be linked. None if it is
-/// one image.
+/// The PTX of each relocatable fat binary in an image (nvcc's `-rdc=true`), ready to link. None if
+/// the image is a single fat binary.
 ///
 /// # Errors
-/// As [`at`], if one of them has no PTX.
+/// Same as [`at`], if one of them has no PTX.
 pub(crate) fn parts_at(address: HostAddress) -> Result<Option<Vec<String>>> {
     let word = |at: usize| {
         let mut bytes = [0; 8];
@@ -74,10 +75,10 @@ pub(crate) fn parts_at(address: HostAddress) -> Result<Option<Vec<String>>> {
     pointers.map(|pointer| at(HostAddress(pointer? as usize))).collect::<Result<Vec<_>>>().map(Some)
 }
 
-/// The PTX in an image of which all bytes are there.
+/// The PTX in a complete image.
 ///
 /// # Errors
-/// As [`at`].
+/// Same as [`at`].
 pub(crate) fn of_bytes(bytes: &[u8]) -> Result<String> {
     match bytes.first_chunk::<4>() {
         Some(&ELF) => Err(no_ptx("a binary (cubin)")),
@@ -86,11 +87,11 @@ pub(crate) fn of_bytes(bytes: &[u8]) -> Result<String> {
     }
 }
 
-/// PTX, which may end with zeros.
+/// The text of PTX that may end with zeros.
 fn text(bytes: &[u8]) -> Result<String> {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     let text = String::from_utf8_lossy(&bytes[..end]);
-    // Every module has these directives, in this order (PTX ISA 11.1).
+    // Every module has these directives in this order (PTX ISA 11.1).
     if !text.contains(".version") || !text.contains(".target") {
         journal::note("the image of a module is neither PTX nor a binary");
         return Err(Error::INVALID_IMAGE);
@@ -120,7 +121,7 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     Some(field.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// The PTX of a fat binary for the newest architecture.
+/// The PTX for the newest architecture in a fat binary.
 fn from_fat_binary(bytes: &[u8]) -> Result<String> {
     let mut newest: Option<(u64, Vec<u8>)> = None;
     let mut next = number::<2>(bytes, 6).ok_or(Error::INVALID_IMAGE)? as usize;
@@ -137,12 +138,12 @@ fn from_fat_binary(bytes: &[u8]) -> Result<String> {
     }
 }
 
-/// An entry of a fat binary: a header, whose size is in it, and the text or the binary.
+/// An entry of a fat binary: a header, which contains its own size, and the text or the binary.
 struct Entry<'a> {
     kind: u64,
     architecture: u64,
     flags: u64,
-    /// Size of the text before its compression; 0 if it is not compressed.
+    /// Size of the text before compression; 0 if it is not compressed.
     decompressed: u64,
     contents: &'a [u8],
     /// Offset of the next entry.
@@ -181,19 +182,21 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The text of a Zstandard frame whose decompressed size is `bytes`; None if it is not a valid frame of that size.
+/// Decompresses a Zstandard frame of `bytes` decompressed bytes; None if it is not a valid frame of
+/// that size.
 fn from_frame(frame: &[u8], bytes: u64) -> Option<Vec<u8>> {
     let mut text = Vec::new();
-    // One byte more than there should be, and no more of what a damaged frame claims to have.
+    // Read one byte more than expected at most, whatever size a damaged frame claims.
     let decoder = StreamingDecoder::new(frame).ok()?;
     decoder.take(bytes.min(MAX_BYTES) + 1).read_to_end(&mut text).ok()?;
     (text.len() as u64 == bytes).then_some(text)
 }
 
-/// The text of an LZ4 block whose decompressed size is `bytes`; None if it is not a valid block of that size.
+/// Decompresses an LZ4 block of `bytes` decompressed bytes; None if it is not a valid block of that
+/// size.
 fn decompress(block: &[u8], bytes: u64) -> Option<Vec<u8>> {
     let size = usize::try_from(bytes.min(MAX_BYTES)).ok()?;
-    // A damaged size must not end the process for want of memory.
+    // A damaged size must not abort the process by exhausting memory.
     let mut text = Vec::new();
     text.try_reserve_exact(size).ok()?;
     text.resize(size, 0);

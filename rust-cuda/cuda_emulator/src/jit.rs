@@ -1,4 +1,5 @@
-//! Options of the driver's compiler, which the emulator has none of: the logs are of use, and the number of registers as a program asks for it.
+//! Options for the driver's compiler. The emulator does not have one: it uses only the logs and the
+//! maximum number of registers.
 
 use std::ffi::{c_int, c_uint};
 
@@ -14,16 +15,17 @@ const INFO_LOG_BYTES: c_int = 4;
 const ERROR_LOG: c_int = 5;
 const ERROR_LOG_BYTES: c_int = 6;
 
-/// Where the caller wants the log of errors.
+/// The log buffer for errors and the other options that have an effect.
 #[derive(Debug, Default)]
 pub(crate) struct JitOptions {
     log: Option<(HostAddress, usize)>,
-    /// Maximum number of registers of a thread.
+    /// Maximum number of registers per thread.
     pub(crate) max_registers: Option<u32>,
 }
 
 impl JitOptions {
-    /// The options in the arrays of a call. Their logs are empty texts until there is something to report.
+    /// Reads the options from a call's arrays. Their logs are empty until there is something to
+    /// report.
     pub(crate) fn new(count: c_uint, options: In<c_int>, values: In<usize>) -> Result<Self> {
         let options = options.all(count as usize)?;
         let values = values.all(count as usize)?;
@@ -39,11 +41,11 @@ impl JitOptions {
         if let Some((address, _)) = log {
             host::write(address, &[0])?;
         }
-        // The values of this option are of 32 bits.
+        // This option's values have 32 bits.
         Ok(Self { log, max_registers: value(MAX_REGISTERS).map(|registers| registers as u32) })
     }
 
-    /// Writes a text to the log of errors, cut off at its end; to stderr if there is none.
+    /// Writes a text to the error log, truncated to fit; to stderr if there is no log.
     pub(crate) fn report(&self, text: &str) {
         let Some((address, bytes)) = self.log else { return journal::note(text) };
         let text: Vec<u8> = text.bytes().take(bytes - 1).chain([0]).collect();

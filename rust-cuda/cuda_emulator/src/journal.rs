@@ -1,4 +1,4 @@
-//! What the emulator has to say: lines on stderr, and a report in JSON.
+//! The emulator's output: lines on stderr and a report in JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -16,13 +16,13 @@ use crate::names::{self, short_name};
 use crate::report::{FaultReport, KernelReport, Report};
 use crate::source;
 
-/// Maximum number of copies of uninitialised memory that are noted.
+/// Maximum number of notes about copies of uninitialized memory.
 const MAX_COPY_NOTES: u32 = 10;
 
-/// Maximum number of launches with a fault that are kept for a program that asks for them.
+/// Maximum number of failed launches kept for a program that asks for them.
 const MAX_FAILED: usize = 100;
 
-/// What has happened since the driver was initialised.
+/// Events since the driver was initialized.
 #[derive(Debug)]
 pub(crate) struct Journal {
     json: Option<PathBuf>,
@@ -33,29 +33,29 @@ pub(crate) struct Journal {
 
 #[derive(Debug, Default)]
 struct Entries {
-    /// By their names in the PTX.
+    /// By name in the PTX.
     kernels: BTreeMap<String, KernelReport>,
     /// Each with its kernel's name in the PTX.
     faults: Vec<(String, FaultReport)>,
     live_buffers: u64,
     live_bytes: u64,
-    /// What the launches with a fault since the last [`Journal::take_failed`] have to say.
+    /// Messages of the failed launches since the last [`Journal::take_failed`].
     failed: Vec<String>,
 }
 
 /// Writes a line to stderr.
 pub(crate) fn note(text: &str) {
     let lines: Vec<String> = text.trim_end().lines().map(printable).collect();
-    // A closed stderr is no error of the program.
+    // A closed stderr is not an error of the program.
     let _ = writeln!(std::io::stderr(), "CUDA emulator: {}", lines.join("\n  "));
 }
 
-/// Texts as printable lines.
+/// Formats texts as printable lines.
 pub(crate) fn lines(texts: &[String]) -> String {
     texts.iter().flat_map(|text| text.lines()).map(|line| printable(line) + "\n").collect()
 }
 
-/// As [`note`], the first time that there is this text.
+/// Like [`note`], but prints each text only once.
 pub(crate) fn note_once(text: &str) {
     static KNOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if KNOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
@@ -63,12 +63,12 @@ pub(crate) fn note_once(text: &str) {
     }
 }
 
-/// Notes once that something is missing.
+/// Notes once that something is not supported.
 pub(crate) fn unsupported(what: &str) {
     note_once(&format!("{what} is not supported"));
 }
 
-/// Notes that bytes are copied to the host that nothing has written.
+/// Notes a copy of uninitialized bytes to the host.
 pub(crate) fn uninitialised_copy(first: usize, bytes: usize) {
     static NOTED: AtomicU32 = AtomicU32::new(0);
     if NOTED.fetch_add(1, Relaxed) < MAX_COPY_NOTES {
@@ -97,7 +97,7 @@ impl Journal {
         }
     }
 
-    /// Notes a launch that has ended without a fault.
+    /// Records a launch that ended without an error.
     pub(crate) fn ran(&self, report: &LaunchReport) {
         report.notes.iter().for_each(|fault| note_once(&line("note", fault.clone()).1));
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,8 +108,8 @@ impl Journal {
         kernel.add_inexact(report.inexact().into_iter().map(|inexact| (inexact.without_count(), inexact.count)));
     }
 
-    /// Reports a launch that has failed, on a device with this ordinal if there are several. Of faults that earlier launches had at the
-    /// same lines, the report alone says how many there are.
+    /// Reports a failed launch, with its device's ordinal if there are several. Errors at lines
+    /// already reported for earlier launches are only counted in the report.
     pub(crate) fn failed(
         &self,
         (kernel, config): (&str, LaunchConfig),
@@ -147,12 +147,12 @@ impl Journal {
         self.write();
     }
 
-    /// What the launches with a fault have to say since the last call, up to [`MAX_FAILED`] of them.
+    /// The messages of up to [`MAX_FAILED`] failed launches since the last call.
     pub(crate) fn take_failed(&self) -> Vec<String> {
         std::mem::take(&mut self.entries.lock().unwrap_or_else(PoisonError::into_inner).failed)
     }
 
-    /// The report of the process.
+    /// The process's report.
     pub(crate) fn report(&self) -> Report {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let names = names::names(entries.kernels.keys().map(String::as_str));
@@ -164,7 +164,8 @@ impl Journal {
         Report { kernels: kernels.collect(), faults: faults.collect(), live_buffers, live_bytes }
     }
 
-    /// Writes the report at the end of the process, which has so many buffers, and bytes in them, that are not freed.
+    /// Writes the report at the end of the process, with the number of device buffers that are not
+    /// freed and their size in bytes.
     pub(crate) fn end(&self, (buffers, bytes): (u64, u64)) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         (entries.live_buffers, entries.live_bytes) = (buffers, bytes);
@@ -172,7 +173,7 @@ impl Journal {
         self.write();
     }
 
-    /// Writes the report, if the environment asks for it.
+    /// Writes the report if the environment asks for it.
     pub(crate) fn write(&self) {
         let Some(path) = &self.json else { return };
         let text = serde_json::to_string_pretty(&self.report()).unwrap_or_default();
@@ -187,7 +188,7 @@ impl Entries {
         self.kernels.entry(name.to_owned()).or_default()
     }
 
-    /// Adds a kernel's fault, or counts it if it is known. Returns whether it is.
+    /// Adds a kernel's error, or counts it if it is already known. Returns whether it is known.
     fn add(&mut self, kernel: &str, fault: FaultReport) -> bool {
         let known = self.faults.iter_mut().find(|(of, known)| of == kernel && known.is_at_line_of(&fault));
         let is_known = known.is_some();
@@ -199,8 +200,8 @@ impl Entries {
     }
 }
 
-/// A fault with what users know, the line of the source and the kernel's name, and as a line: "FILE:LINE: error: FAULT", as compilers
-/// write it.
+/// The error with the source line and the kernel's name from the source, and its text in compiler
+/// format: "FILE:LINE: error: FAULT".
 fn line(level: &str, mut fault: Fault) -> (Fault, String) {
     source::add_line(&mut fault);
     fault.kernel = short_name(&fault.kernel).into();

@@ -1,23 +1,29 @@
 //! A CUDA driver for machines without a GPU.
 //!
-//! The library exports the functions of NVIDIA's libcuda, under whose name programs load it, and runs their kernels in the
-//! [PTX interpreter](ptx_interpreter), which checks them: races, accesses out of bounds or of uninitialised memory, barriers that not
-//! all threads reach. A launch with such a fault returns the error of CUDA that fits, and stderr names the kernel, the block, the
-//! thread and the line of its source.
+//! The library exports the functions of NVIDIA's libcuda, and programs load it under that name.
+//! Kernels run in the [PTX interpreter](ptx_interpreter), which checks them for data races,
+//! out-of-bounds accesses, uninitialized reads and barrier divergence. A launch with an error
+//! returns the matching CUDA error. A message on stderr names the kernel, the block, the thread and
+//! the source line.
 //!
-//! # What a program finds
+//! # What programs see
 //!
-//! Devices whose name says that they are emulated, of the architectures that [`options::DEVICES`] lists. Everything runs when it is
-//! queued, on the thread that queues it: streams are in order, events are times of the host, and each run of a program has the same
-//! order. With [`options::ASYNC_ORDER`] work waits in its stream, and a seed chooses when it runs. A module is PTX, alone or in a fat binary; the linker's calls join modules as texts.
+//! The devices have names that say they are emulated, and the architectures from
+//! [`options::DEVICES`]. Everything runs when it is queued, on the thread that queues it: streams
+//! are in order, events are host times, and each run of a program has the same order. With
+//! [`options::ASYNC_ORDER`] work waits in its stream, and a seed chooses when it runs. A module is
+//! PTX, alone or in a fat binary; the linker API joins modules as text.
 //!
-//! A function that is missing returns `CUDA_ERROR_NOT_SUPPORTED`, and is named once on stderr: [`UNSUPPORTED`] lists them.
+//! An unsupported function returns `CUDA_ERROR_NOT_SUPPORTED` and is reported once on stderr.
+//! [`UNSUPPORTED`] lists these functions.
 //!
 //! # Layers
 //!
-//! `exports` has the functions as C calls them, whose pointers become the types of `abi`; the other modules are safe code, apart from
-//! the memory of the host (`host`, `memory::pages`). All state is in `driver`, behind one lock, which no launch and no function of the
-//! caller holds. Handles are numbers that are looked up, and addresses of devices are the interpreter's: a wrong one is an error.
+//! `exports` has the functions that C calls and converts their pointers to the types in `abi`. The
+//! other modules are safe code, except access to host memory (`host`, `memory::pages`). All state
+//! is in `driver` behind one lock, which is never held during a launch or a call of the caller's
+//! functions. Handles are looked up and device addresses belong to the interpreter, so an invalid
+//! one is an error.
 
 mod abi;
 mod architecture;

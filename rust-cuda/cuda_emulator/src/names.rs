@@ -1,19 +1,20 @@
-//! Names of kernels, as users know them.
+//! User-visible names of kernels.
 
 use std::collections::BTreeMap;
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// The beginning of the tag with the version of a function of Python.
+/// Start of the tag in which Numba stores the version of a Python function.
 const TAG_OF_NUMBA: &str = "[abi:v";
 
-/// A kernel's name in its source, demangled. A name in C++ keeps its namespaces and template arguments; a name from Numba loses its module
-/// and the types of its arguments.
+/// A kernel's demangled name. C++ names keep their namespaces and template arguments. Numba names
+/// lose their module and argument types.
 pub(crate) fn short_name(kernel: &str) -> String {
     demangled(kernel, DemangleOptions::new().no_params().no_return_type())
 }
 
-/// The short name of each kernel. Kernels that have one name are told apart by the types of their arguments.
+/// The short name of each kernel. Kernels with the same short name are distinguished by their
+/// argument types.
 pub(crate) fn names<'k>(kernels: impl Iterator<Item = &'k str>) -> BTreeMap<&'k str, String> {
     let short: Vec<(&str, String)> = kernels.map(|kernel| (kernel, short_name(kernel))).collect();
     let is_alone = |name: &String| short.iter().filter(|(_, other)| other == name).count() == 1;
@@ -28,7 +29,8 @@ fn demangled(kernel: &str, options: DemangleOptions) -> String {
     let symbol = Symbol::new(kernel).ok().filter(|_| kernel.starts_with("_Z"));
     let name = symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok());
     let Some(name) = name.filter(|name| !name.is_empty()) else { return kernel.to_owned() };
-    // Numba mangles names of Python as those of C++, with tags that distinguish functions of one name.
+    // Numba mangles Python names like C++ names, with tags that distinguish functions of the same
+    // name.
     let is_of_python = name.contains(TAG_OF_NUMBA);
     let mut parts = name.split("[abi:");
     let first = parts.next().unwrap_or_default().to_owned();

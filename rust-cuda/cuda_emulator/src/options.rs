@@ -1,4 +1,4 @@
-//! What the environment asks of the emulator.
+//! Options of the emulator, read from environment variables.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,52 +13,54 @@ use crate::architecture::{Architecture, UnknownArchitecture};
 pub const DEVICES: &str = "CUDA_EMULATOR_DEVICES";
 /// Number of multiprocessors of each device.
 pub const MULTIPROCESSORS: &str = "CUDA_EMULATOR_MULTIPROCESSORS";
-/// `on` or `off`: whether races are looked for.
+/// `on` or `off`: whether to check for data races.
 pub const RACES: &str = "CUDA_EMULATOR_RACES";
-/// `on` or `off`: whether kernels have to follow rules that PTX does not have, on barriers and shuffles.
+/// `on` or `off`: whether to enforce rules on barriers and shuffles that PTX does not have.
 pub const STRICT: &str = "CUDA_EMULATOR_STRICT";
-/// What a load of memory is that nothing has written: `off`, `note` or `error`.
+/// How to report loads of uninitialized memory: `off`, `note` or `error`.
 pub const UNINITIALISED: &str = "CUDA_EMULATOR_UNINITIALISED";
-/// `on` or `off`: whether volatile accesses are plain ones.
+/// `on` or `off`: whether volatile accesses are treated as plain ones.
 pub const VOLATILE_IS_PLAIN: &str = "CUDA_EMULATOR_VOLATILE_IS_PLAIN";
-/// `on` or `off`: whether unordered writes of the same value are faults.
+/// `on` or `off`: whether unordered writes of the same value are errors.
 pub const SAME_VALUE_FAULTS: &str = "CUDA_EMULATOR_SAME_VALUE_FAULTS";
-/// Number of orders in which each launch runs.
+/// Number of schedules in which each launch runs.
 pub const ORDERS: &str = "CUDA_EMULATOR_ORDERS";
-/// Chooses the orders after the first two.
+/// Seed that chooses the schedules after the first two.
 pub const SEED: &str = "CUDA_EMULATOR_SEED";
-/// The one order in which each launch runs, such as `descending@3`.
+/// The only schedule in which each launch runs, such as `descending@3`.
 pub const ORDER: &str = "CUDA_EMULATOR_ORDER";
-/// Chooses when queued work runs, as late or as early as CUDA allows; with 0, it runs when it is queued.
+/// Seed that chooses when queued work runs, as late or as early as CUDA allows. With 0, work runs
+/// when it is queued.
 pub const ASYNC_ORDER: &str = "CUDA_EMULATOR_ASYNC_ORDER";
-/// Maximum number of source lines of a launch whose first fault is reported.
+/// Maximum number of source lines per launch for which the first error is reported.
 pub const MAX_FAULTS: &str = "CUDA_EMULATOR_MAX_FAULTS";
-/// `on` or `off`: whether a launch with a fault goes on, and the program after it. Otherwise the context has an error, as on a GPU.
+/// `on` or `off`: whether a launch and its program continue after an error. Otherwise the context
+/// has an error, as on a GPU.
 pub const KEEP_GOING: &str = "CUDA_EMULATOR_KEEP_GOING";
-/// The file to which launches and faults are written as JSON; `%p` in it is the process's id.
+/// The file for launches and errors in JSON. `%p` in its name is replaced by the process id.
 pub const JSON: &str = "CUDA_EMULATOR_JSON";
-/// The file to which the names of the driver's functions are written, one line per call, in the order of the calls; `%p` in it is the
-/// process's id.
+/// The file for the names of the driver functions called, one line per call, in order. `%p` in its
+/// name is replaced by the process id.
 pub const CALLS: &str = "CUDA_EMULATOR_CALLS";
-/// The folder to which the first launch with a fault is written, for `kernel-debugger`.
+/// The folder for the first launch with an error, which `kernel-debugger` can replay.
 pub const CAPTURE: &str = "CUDA_EMULATOR_CAPTURE";
-/// The version of CUDA that the driver says it has, such as 12.9.
+/// The CUDA version that the driver reports, such as 12.9.
 pub const VERSION: &str = "CUDA_EMULATOR_VERSION";
 
-/// CUDA's own: the devices that the program sees, by their numbers or UUIDs.
+/// CUDA's own variable: the devices that the program sees, by number or UUID.
 const VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
 
-/// CUDA's own: with 1, a launch returns the error of its fault, which otherwise the next call does.
+/// CUDA's own variable: with 1, a launch returns its error itself; otherwise the next call does.
 const LAUNCH_BLOCKING: &str = "CUDA_LAUNCH_BLOCKING";
 
-/// Maximum number of source lines of a launch whose first fault is reported, unless the environment asks for another.
+/// Default for the maximum number of source lines per launch for which the first error is reported.
 const DEFAULT_MAX_FAULTS: u64 = 20;
 
-/// The version of CUDA that the driver says it has, unless the environment asks for another: the newest. Programs refuse a driver that
-/// is older than what they were built with, and take any that is newer.
+/// The CUDA version that the driver reports by default: the newest. Programs reject a driver older
+/// than their toolkit, and accept any newer one.
 const DEFAULT_VERSION: (i32, i32) = (13, 5);
 
-/// What the environment asks for.
+/// The options from the environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The devices that the program sees.
@@ -69,13 +71,13 @@ pub struct Options {
     pub(crate) capture: Option<PathBuf>,
     /// The seed of an asynchronous order.
     pub(crate) async_order: Option<u64>,
-    /// Whether a launch itself returns the error of its fault.
+    /// Whether a launch itself returns its error.
     pub(crate) launch_blocking: bool,
-    /// As `cuDriverGetVersion` has it: 12090.
+    /// In the format of `cuDriverGetVersion`: 12090.
     pub(crate) version: i32,
 }
 
-/// A variable with a value that it cannot have.
+/// An environment variable with an invalid value.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{variable} is {value:?}: it must be {expected}")]
 pub struct OptionError {
@@ -83,23 +85,23 @@ pub struct OptionError {
     pub variable: &'static str,
     /// Its value.
     pub value: String,
-    /// What its value must be.
+    /// The values that are allowed.
     pub expected: String,
 }
 
 impl Options {
-    /// The options in the environment.
+    /// Reads the options from the environment.
     ///
     /// # Errors
-    /// The first variable with a value that it cannot have.
+    /// The first variable with an invalid value.
     pub fn from_environment() -> Result<Self, OptionError> {
         Self::new(|variable| std::env::var_os(variable))
     }
 
-    /// The options of the variables that `get` returns; an empty one is none.
+    /// Reads the options from the variables that `get` returns. An empty variable counts as unset.
     ///
     /// # Errors
-    /// As [`from_environment`](Self::from_environment).
+    /// Same as [`from_environment`](Self::from_environment).
     pub fn new(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, OptionError> {
         let path = |variable| get(variable).filter(|value| !value.is_empty());
         let text = |variable| path(variable).map(|value| value.to_string_lossy().into_owned());
@@ -178,8 +180,9 @@ impl Options {
     }
 }
 
-/// The devices of a list of numbers and UUIDs, up to the first that is none (CUDA C++ Programming Guide, "CUDA Environment Variables").
-/// A UUID may be shortened at its end while it names one device.
+/// The devices in a list of numbers and UUIDs, up to the first invalid entry (CUDA C++ Programming
+/// Guide, "CUDA Environment Variables"). A UUID may be abbreviated to a prefix that identifies one
+/// device.
 fn visible_devices(all: &[Architecture], list: &str) -> Vec<Architecture> {
     let mut visible: Vec<Architecture> = Vec::new();
     for name in list.split(',').map(str::trim) {

@@ -1,4 +1,4 @@
-//! The report of a process in JSON: its kernels, launches, instructions and faults.
+//! A process's report in JSON: its kernels, launches, instructions and errors.
 
 use std::collections::BTreeMap;
 
@@ -9,40 +9,43 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::source;
 
-/// What a process, or several, have launched.
+/// The launches of one or more processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     /// The kernels, by name.
     pub kernels: Vec<KernelReport>,
-    /// The faults, the first of each kernel, kind and source line, in the order in which they occurred.
+    /// The errors in order of occurrence. Only the first is kept for each kernel, kind and source
+    /// line.
     pub faults: Vec<FaultReport>,
-    /// Number of device buffers that were not freed when the process ended, other than those of a context that was destroyed.
+    /// Number of device buffers not freed when the process ended, excluding buffers of a destroyed
+    /// context.
     pub live_buffers: u64,
-    /// Their bytes together.
+    /// Their total size in bytes.
     pub live_bytes: u64,
 }
 
 /// The launches of one kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelReport {
-    /// Its name in the source.
+    /// The kernel's name in the source.
     pub kernel: String,
-    /// Number of launches, with those that have failed.
+    /// Number of launches, including failed ones.
     pub launches: u64,
-    /// Instructions counted per thread, of the launches without a fault.
+    /// Instructions counted per thread, over launches without an error.
     pub thread_instructions: u64,
-    /// Instructions counted per warp, of the launches without a fault.
+    /// Instructions counted per warp, over launches without an error.
     pub warp_instructions: u64,
-    /// Of the launches without a fault, instructions that a GPU may compute in another way, and how often threads have executed them.
+    /// Instructions that a GPU may compute differently, and how often threads executed them, over
+    /// launches without an error.
     pub inexact: BTreeMap<String, u64>,
 }
 
-/// A fault.
+/// A kernel error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultReport {
-    /// The kind, as `docs/checking.md` lists them.
+    /// The kind of error, as listed in `docs/checking.md`.
     pub rule: String,
-    /// The driver's error.
+    /// The driver's error code.
     pub error: String,
     /// The kernel's name in the source.
     pub kernel: String,
@@ -52,11 +55,11 @@ pub struct FaultReport {
     pub thread: [u32; 3],
     /// The instruction.
     pub place: PlaceReport,
-    /// Of a race, the other access.
+    /// The other access of a data race.
     pub other_place: Option<PlaceReport>,
-    /// The user's file and line, or the line of the PTX if it names no source.
+    /// The user's file and line, or the PTX line if the PTX names no source.
     pub location: String,
-    /// Number of such faults, in all launches.
+    /// Number of such errors in all launches.
     pub count: u64,
     /// Number of launches with them.
     pub launches: u64,
@@ -69,7 +72,7 @@ pub struct FaultReport {
 pub struct PlaceReport {
     /// Line of the PTX.
     pub ptx_line: u32,
-    /// File of the source, if the PTX names it.
+    /// Source file, if the PTX names it.
     pub file: Option<String>,
     /// Line of the source.
     pub line: Option<u32>,
@@ -101,7 +104,7 @@ impl Report {
 }
 
 impl KernelReport {
-    /// Adds counts of instructions.
+    /// Adds instruction counts.
     pub(crate) fn add_inexact(&mut self, counts: impl IntoIterator<Item = (String, u64)>) {
         counts.into_iter().for_each(|(instruction, count)| *self.inexact.entry(instruction).or_default() += count);
     }
@@ -126,13 +129,13 @@ impl FaultReport {
         }
     }
 
-    /// Whether both are of one kind and line.
+    /// Whether both have the same kind and line.
     pub(crate) fn is_at_line_of(&self, other: &Self) -> bool {
         let line = |place: &PlaceReport| (place.file.clone(), place.line.unwrap_or(place.ptx_line));
         self.rule == other.rule && line(&self.place) == line(&other.place)
     }
 
-    /// Counts the same fault of other launches too.
+    /// Adds the count of the same error in other launches.
     pub(crate) fn count_with(&mut self, other: &Self) {
         self.count += other.count;
         self.launches += other.launches;

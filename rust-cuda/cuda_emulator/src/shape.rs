@@ -9,14 +9,14 @@ use crate::architecture::Architecture;
 use crate::error::{Error, Result};
 use crate::journal;
 
-/// Maximum blocks of a cluster that needs no permission.
+/// Maximum number of blocks in a cluster without opt-in.
 pub(crate) const PORTABLE_CLUSTER: u8 = 8;
 
 /// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`, `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`.
 const COOPERATIVE: c_int = 2;
 const CLUSTER_DIMENSION: c_int = 4;
 
-/// The shape of a launch, as the caller passes it.
+/// The shape of a launch as the caller passes it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) grid: [c_uint; 3],
@@ -25,7 +25,7 @@ pub(crate) struct Shape {
     pub(crate) attributes: Attributes,
 }
 
-/// Attributes of a launch that have an effect here.
+/// The launch attributes that have an effect here.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Attributes {
     pub(crate) cooperative: bool,
@@ -33,10 +33,11 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
-    /// Those of a launch's configuration. The others are hints about order and caches.
+    /// Reads the attributes from a launch configuration. All others are hints about order and
+    /// caches.
     ///
     /// # Errors
-    /// `NOT_SUPPORTED` for one that is no hint; `INVALID_VALUE` for an unknown one.
+    /// `NOT_SUPPORTED` for an attribute that is not a hint; `INVALID_VALUE` for an unknown one.
     pub(crate) fn of(config: &RawLaunchConfig) -> Result<Self> {
         let mut found = Self::default();
         for attribute in config.attributes()? {
@@ -46,7 +47,7 @@ impl Attributes {
                     let [x, y, z, ..] = attribute.value;
                     found.cluster = Some([x, y, z]);
                 }
-                // Events at the launch, nodes that kernels update.
+                // Launch events, and nodes that kernels update.
                 7 | 12 | 13 => {
                     journal::unsupported("a launch with events or as a node that kernels update");
                     return Err(Error::NOT_SUPPORTED);
@@ -59,7 +60,8 @@ impl Attributes {
     }
 }
 
-/// Blocks of a cluster: those that the launch asks for, which must be those that the kernel was compiled for if it was for some.
+/// Number of blocks in the cluster that the launch requests. If the kernel was compiled for a
+/// cluster size, both must match.
 pub(crate) fn cluster_size(
     compiled: Option<Dim3>,
     allows_large: bool,

@@ -1,4 +1,4 @@
-//! Lines of the source that faults are at.
+//! Source lines of errors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,9 @@ use ptx_interpreter::{Fault, SourcePlace};
 /// Maximum size of a source file in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// The place to name of an inlined function and the calls around it: the innermost in a file below the current directory or beside the
-/// kernel's own, so that it is the user's and not a library's, such as one in a virtual environment there.
+/// The source location to report for an inlined function and its callers. It is the innermost one
+/// in a file below the current directory or beside the kernel's own file. So it is the user's code
+/// and not a library, such as one in a virtual environment there.
 pub(crate) fn of_user(source: &SourcePlace) -> &SourcePlace {
     let calls = || std::iter::successors(Some(source), |source| source.inlined_at.as_deref());
     let kernel = calls().last().unwrap_or(source);
@@ -24,12 +25,13 @@ pub(crate) fn of_user(source: &SourcePlace) -> &SourcePlace {
     calls().find(is_below).or_else(|| calls().find(|source| folder(source) == folder(kernel))).unwrap_or(source)
 }
 
-/// "FILE:LINE" in the user's source; None if the PTX has no lines.
+/// "FILE:LINE" in the user's source; None if the PTX has no line information.
 pub(crate) fn location(fault: &Fault) -> Option<String> {
     fault.place.source.as_ref().map(of_user).map(|source| format!("{}:{}", source.file, source.line))
 }
 
-/// Adds the text of the fault's source line, if the file is found: as it is named, or below the current directory or one of its parents.
+/// Adds the text of the error's source line if the file is found: at its own path, or below the
+/// current directory or one of its parents.
 pub(crate) fn add_line(fault: &mut Fault) {
     fault.set_source_line(|file| {
         let directory = std::env::current_dir().ok()?;

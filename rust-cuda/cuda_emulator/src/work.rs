@@ -1,23 +1,23 @@
-//! The work that streams and graphs consist of.
+//! The work items of streams and graphs.
 
 use std::any::Any;
 use std::fmt::Debug;
 
 use crate::error::Result;
 
-/// A piece of work: a launch, a copy, a fill or a call of the host. It has run when the function that queues it returns, unless the
-/// order is asynchronous.
+/// A work item: a launch, a copy, a fill or a host call. It has finished when the function that
+/// queues it returns, unless the order is asynchronous.
 pub(crate) trait Work: Any + Debug + Send + Sync {
     /// Runs it.
     ///
     /// # Errors
-    /// Those of the work.
+    /// Errors of the work.
     fn run(&self) -> Result;
 
     /// Its `CUgraphNodeType`.
     fn node_type(&self) -> i32;
 
-    /// Checks before a graph is launched what may be wrong in one that is not.
+    /// Checks before a graph launch what may be invalid in a graph that is not launched.
     ///
     /// # Errors
     /// `INVALID_VALUE`
@@ -25,7 +25,7 @@ pub(crate) trait Work: Any + Debug + Send + Sync {
         Ok(())
     }
 
-    /// Whether it allocates or frees memory of its graph.
+    /// Whether it allocates or frees graph memory.
     fn has_memory(&self) -> bool {
         false
     }
@@ -37,7 +37,7 @@ pub(crate) trait Work: Any + Debug + Send + Sync {
 }
 
 impl dyn Work {
-    /// The work, if it is of a type.
+    /// The work as type `T`, if it has that type.
     pub(crate) fn as_a<T: Work>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
     }

@@ -1,4 +1,4 @@
-//! Names, values and sizes are those of NVIDIA's cuda.h, where Python packages have installed it.
+//! Names, values and sizes match NVIDIA's cuda.h, if Python packages have installed it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use cuda_emulator::{
 };
 use test_support::{Need, path_in, skip};
 
-/// A header below the folder of `FOREIGN_PYTHON`'s packages.
+/// A header in the packages folder of `FOREIGN_PYTHON`.
 fn header(name: &str) -> Option<PathBuf> {
     let python = path_in("FOREIGN_PYTHON", Need::ForeignPtx)?;
     let script = "import sysconfig; print(sysconfig.get_path('purelib'))";
@@ -86,11 +86,12 @@ fn the_runtimes_sizes_and_values_are_those_of_its_header() {
     assert_compiles("runtime", &program, &header);
 }
 
-/// The macros of crt/host_defines.h that the headers need. The file belongs to the compiler's package.
+/// The macros from crt/host_defines.h that the headers need. That file belongs to the compiler's
+/// package.
 const HOST_DEFINES: &str = "#define __device_builtin__\n#define __cudart_builtin__\n#define CUDARTAPI\n\
     #define __align__(bytes) __attribute__((aligned(bytes)))\n#define __builtin_align__(bytes) __align__(bytes)\n";
 
-/// Fails unless a C program that includes a header compiles.
+/// Asserts that a C program that includes a header compiles.
 fn assert_compiles(name: &str, program: &str, header: &Path) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("crt")).unwrap();
@@ -109,7 +110,7 @@ fn assert_compiles(name: &str, program: &str, header: &Path) {
 fn every_function_of_the_header_is_exported() {
     let Some(header) = header("cuda.h") else { return };
     let text = std::fs::read_to_string(header).unwrap();
-    // `CUresult CUDAAPI cuInit(`; the name may be defined as another before.
+    // `CUresult CUDAAPI cuInit(`. The name may be defined as another name earlier.
     let mut names = BTreeSet::new();
     for declaration in text.split("CUresult CUDAAPI ").skip(1) {
         let name = declaration.split('(').next().unwrap_or_default().trim();

@@ -1,6 +1,7 @@
-//! Sequences of random calls of the driver's and the runtime's functions: none ends the process or blocks, and a program that begins anew
-//! after each of them gets what it should. The arguments keep what a caller promises: a pointer is null or valid for what is read or
-//! written there, and memory that was freed is not used. Handles, numbers and the order of calls are random.
+//! Random sequences of driver and runtime calls. None ends the process or blocks, and a program
+//! that starts after each sequence gets correct results. The arguments keep the caller's promises:
+//! a pointer is null or valid for the accesses, and freed memory is not used. Handles, numbers and
+//! the order of calls are random.
 
 #![allow(unsafe_code, reason = "calls of C functions")]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -15,7 +16,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 const SEQUENCES: usize = 1000;
 const CALLS: usize = 60;
 
-/// Size of each of the test's buffers: larger than everything that a call reads or writes there.
+/// Size of each of the test's buffers, larger than anything that a call reads or writes.
 const BUFFER: usize = 1 << 17;
 const BUFFERS: usize = 6;
 
@@ -23,9 +24,9 @@ const PTX: &str = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .glob
     .param .u32 n)\n{\n.reg .b64 %a;\n.reg .b32 %r<2>;\nld.param.u64 %a, [p];\nld.param.u32 %r0, [n];\nld.global.u32 %r1, [%a];\n\
     add.u32 %r1, %r1, %r0;\nst.global.u32 [%a], %r1;\nret;\n}\n\0";
 
-/// Functions that are not called: they need more than random arguments can promise.
+/// Functions that are not called because random arguments cannot fulfill their requirements.
 const LEFT_OUT: [&str; 14] = [
-    // A structure by value in memory, or with pointers that are followed.
+    // A structure passed by value in memory, or with pointers that are followed.
     "cudaMalloc3D",
     "cudaMemset3D",
     "cudaMemset3DAsync",
@@ -35,7 +36,8 @@ const LEFT_OUT: [&str; 14] = [
     "cuOccupancyMaxPotentialClusterSize",
     "cudaOccupancyMaxActiveClusters",
     "cudaOccupancyMaxPotentialClusterSize",
-    // Arrays whose elements are pointers that are written, or whose length is another array's.
+    // Arrays of pointers that are written to, or arrays with a length that is given by another
+    // array.
     "cuPointerGetAttributes",
     "cuMemcpyBatchAsync",
     "cuMemcpyBatchAsync_v2",
@@ -48,7 +50,7 @@ extern "C" fn nothing(_: usize, _: usize, _: usize) -> usize {
     0
 }
 
-/// What the calls so far have given.
+/// The results of the calls so far.
 struct Caller {
     random: TestRng,
     buffers: Vec<Vec<u64>>,
@@ -57,7 +59,8 @@ struct Caller {
 }
 
 impl Caller {
-    /// Begins a sequence. The buffers stay the same: one that a call has registered must not be freed.
+    /// Begins a sequence. The buffers are kept, since a buffer that a call registered must not be
+    /// freed.
     fn begin(&mut self, seed: u64) {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
@@ -86,7 +89,8 @@ impl Caller {
         }
     }
 
-    /// The argument for a parameter. `buffer` is the test's that a pointer may be to.
+    /// The argument for a parameter. `buffer` is the index of the test's buffer that a pointer may
+    /// point to.
     fn argument(&mut self, name: &str, kind: &str, buffer: usize) -> u64 {
         let pointer = self.buffers[buffer].as_ptr() as u64;
         let or_null = |caller: &mut Self| if caller.below(8) == 0 { 0 } else { pointer };
@@ -126,7 +130,7 @@ impl Caller {
                     _ if known.is_empty() => 0,
                     _ => match self.one_of(&known) {
                         of_device if of_device < 1 << 41 => of_device + self.one_of(&[0, 0, 0, 4, 1000]),
-                        // What is behind managed memory is not the caller's.
+                        // The memory behind a managed pointer does not belong to the caller.
                         managed => managed,
                     },
                 }
@@ -142,7 +146,7 @@ impl Caller {
         }
     }
 
-    /// Calls a function, and keeps what it gives.
+    /// Calls a function and keeps its results.
     fn call(&mut self, function: Exported) -> c_int {
         let Exported { name, parameters, address } = function;
         let (mut arguments, mut outputs) = (Vec::new(), Vec::new());
@@ -181,8 +185,9 @@ impl Caller {
             u64,
         ) -> c_int;
         let a = &arguments;
-        // SAFETY: the function takes integers and pointers, at most 16, of which more do no harm in this calling convention. The pointers
-        // are null or to buffers that are larger than what the function reads and writes.
+        // SAFETY: the function takes at most 16 integers and pointers; extra arguments do no harm
+        // in this calling convention. The pointers are null or point to buffers larger than what
+        // the function reads and writes.
         let code = unsafe {
             std::mem::transmute::<*const c_void, Function>(address)(
                 a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15],
@@ -208,7 +213,7 @@ impl Caller {
     }
 }
 
-/// Set in the process that makes the calls.
+/// Variable that is set in the process that makes the calls.
 const CALLS_HERE: &str = "CUDA_EMULATOR_RANDOM_CALLS";
 
 #[test]
@@ -216,7 +221,8 @@ fn no_sequence_of_calls_does_harm() {
     if std::env::var_os(CALLS_HERE).is_some() {
         return make_calls();
     }
-    // In a process of its own: what the emulator says of wrong calls is of interest only if it ends badly.
+    // This runs in a separate process: the emulator's messages about invalid calls matter only if
+    // it fails.
     let mut process = std::process::Command::new(std::env::current_exe().unwrap());
     let output = process.env(CALLS_HERE, "1").arg("--nocapture").output().unwrap();
     let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
@@ -243,7 +249,7 @@ fn make_calls() {
         caller.begin(seed.wrapping_add(sequence as u64));
         caller.call(named("cuInit"));
         for _ in 0..CALLS {
-            // What others need is called more often.
+            // Functions that others depend on are called more often.
             let function = match caller.below(4) {
                 0 => named(
                     [

@@ -1,8 +1,9 @@
-//! Work that is queued and has not run yet: in an asynchronous order, each piece runs as late or as early as CUDA allows.
+//! Work that is queued but has not run yet. In an asynchronous order, each item runs as late or as
+//! early as CUDA allows.
 //!
-//! A seed gives each stream a pace, which changes now and then: how many calls its work waits, and before which other streams it runs
-//! where CUDA leaves that open. A function that has to wait runs what it waits for. Without a seed nothing is ever pending: work runs
-//! when it is queued.
+//! A seed gives each stream a pace, which changes occasionally: how many calls its work is delayed,
+//! and which streams go first where CUDA leaves that open. A function that has to wait runs the
+//! work it waits for. Without a seed nothing is ever pending: work runs when it is queued.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,43 +18,43 @@ use crate::handles::Handle;
 use crate::journal;
 use crate::work::Work;
 
-/// Maximum number of pieces of work that are pending. Once there are more, all run: the queues of a GPU are finite too.
+/// Maximum number of pending items. Beyond it, all of them run: a GPU's queues are finite too.
 const MAX_ITEMS: usize = 1000;
 
-/// One of this many pieces of work, on average, has a new pace.
+/// On average, one item in this many gets a new pace.
 const NEW_PACE: u64 = 4;
 
-/// Number of a piece of work. No other has it.
+/// Unique number of an item.
 pub(crate) type Number = u64;
 
 /// A stream of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lane {
-    /// The context's default stream, in order with all of its blocking streams.
+    /// The context's default stream, which is ordered with all of the context's blocking streams.
     Legacy,
     /// The default stream of a thread.
     Thread(ThreadId),
-    /// One that a program has made.
+    /// A stream that the program created.
     Made(Handle),
 }
 
-/// Where a piece of work is queued.
+/// The queue that an item belongs to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Queue {
     pub(crate) context: Handle,
     pub(crate) lane: Lane,
-    /// Whether the stream is in order with the context's default stream.
+    /// Whether the stream is ordered with the context's default stream.
     pub(crate) is_blocking: bool,
 }
 
 /// What a function waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Until {
-    /// A piece of work.
+    /// One item.
     Item(Number),
-    /// All work of a stream; of the default stream, that of the blocking ones too.
+    /// All work of a stream. For the default stream, also the work of the blocking streams.
     Stream(Queue),
-    /// All work that the next one in a stream comes after.
+    /// All work that must run before the stream's next item.
     Before(Queue),
     /// All work of a context.
     Context(Handle),
@@ -66,21 +67,21 @@ pub(crate) enum Until {
 /// How soon the work of a stream runs.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
-    /// Number of calls that each piece waits; None if it waits until a function needs it.
+    /// Number of calls for which each item is delayed; None if it waits until a function needs it.
     delay: Option<u64>,
-    /// Of the pieces that may run, the one with the largest priority is next.
+    /// Among the items that may run, the one with the highest priority is next.
     priority: u64,
 }
 
-/// A piece of work.
+/// An item of work.
 #[derive(Debug)]
 struct Item {
     queue: Queue,
     ordinal: usize,
     work: Arc<dyn Work>,
-    /// The work that has to run before it.
+    /// The items that must run before it.
     after: BTreeSet<Number>,
-    /// As it was when the work was queued, less the calls since.
+    /// Its pace when it was queued, less the calls since then.
     pace: Pace,
 }
 
@@ -90,18 +91,18 @@ pub(crate) struct Pending {
     random: SplitMix,
     items: BTreeMap<Number, Item>,
     made: Number,
-    /// By context and stream, the pace of the work that is queued next.
+    /// The pace of the next item, by context and stream.
     paces: HashMap<(Handle, Lane), Pace>,
-    /// By context, the first error of work that has failed without a fault.
+    /// The first error of each context from work that failed without a kernel error.
     errors: BTreeMap<Handle, Error>,
 }
 
 thread_local! {
-    /// Whether this thread runs pending work.
+    /// Whether this thread is running pending work.
     static IS_RUNNING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The thread runs pending work until this is dropped.
+/// Marks the thread as running pending work until this is dropped.
 struct Running;
 
 impl Running {
@@ -117,15 +118,16 @@ impl Drop for Running {
     }
 }
 
-/// Whether work is queued, and does not run at once.
+/// Whether work is queued instead of running at once.
 pub(crate) fn is_asynchronous() -> bool {
     driver().is_ok_and(|driver| driver.options.async_order.is_some())
 }
 
-/// Runs everything that a function waits for, and perhaps other work.
+/// Runs everything that a function waits for, and possibly other work.
 ///
 /// # Errors
-/// `NOT_PERMITTED` in a function of the host that the driver calls; the error of the piece of work that is waited for alone.
+/// `NOT_PERMITTED` in a host function that the driver calls. If `until` names a single item, that
+/// item's error.
 pub(crate) fn wait(until: Until) -> Result {
     let driver = driver()?;
     if driver.options.async_order.is_none() {
@@ -140,10 +142,10 @@ pub(crate) fn wait(until: Until) -> Result {
     driver.run(&needed, until)
 }
 
-/// Counts a call, and runs the work that does not wait any longer.
+/// Counts a call and runs the work with an expired delay.
 ///
 /// # Errors
-/// `NOT_INITIALIZED`; never those of the work.
+/// `NOT_INITIALIZED`; never an error of the work itself.
 pub(crate) fn progress() -> Result {
     let driver = driver()?;
     if driver.options.async_order.is_none() || IS_RUNNING.get() {
@@ -159,10 +161,11 @@ pub(crate) fn progress() -> Result {
     driver.run(&needed, Until::Everything)
 }
 
-/// Asks whether work is pending, and runs a piece of it: a program that asks again and again gets an end.
+/// Checks whether work is pending, and runs one item of it, so a program that polls eventually
+/// finishes.
 ///
 /// # Errors
-/// `NOT_READY` if there is work left.
+/// `NOT_READY` if work is left.
 pub(crate) fn poll(until: Until) -> Result {
     let driver = driver()?;
     if driver.options.async_order.is_none() {
@@ -181,11 +184,11 @@ pub(crate) fn poll(until: Until) -> Result {
 }
 
 impl Driver {
-    /// Runs the pieces of work that are needed, and those that do not wait any longer, in the order of their paces. The thread has
-    /// the turn.
+    /// Runs the items that are needed and those with an expired delay, in the order of their paces.
+    /// The thread must hold the turn.
     ///
     /// # Errors
-    /// That of the piece of work that `until` names.
+    /// The error of the item that `until` names.
     fn run(&self, needed: &BTreeSet<Number>, until: Until) -> Result {
         let _running = Running::begin();
         let mut result = Ok(());
@@ -194,7 +197,7 @@ impl Driver {
                 let state = state()?;
                 let Some(number) = state.pending.choose(needed, true) else { return result };
                 let Some(item) = state.pending.items.get(&number) else { return result };
-                // After a fault the rest does not run.
+                // After a kernel error the rest does not run.
                 let work = state.usable(item.queue.context).is_ok().then(|| Arc::clone(&item.work));
                 (number, item.queue.context, work)
             };
@@ -210,8 +213,8 @@ impl Driver {
         }
     }
 
-    /// Runs what is pending when the process ends, so that its kernels are checked. What calls the host or writes to its memory is left
-    /// out: the program may have taken it down.
+    /// Runs pending work when the process ends, so its kernels are checked. Skips work that calls
+    /// the host or writes to its memory, because the program may have torn that down.
     pub(super) fn run_at_exit(&self) {
         let Some(_turn) = self.try_turn() else { return };
         if let Ok(mut state) = state() {
@@ -225,7 +228,7 @@ impl Driver {
 }
 
 impl Pending {
-    /// No work, and a generator of random numbers that begins with a seed.
+    /// An empty queue with a random number generator for this seed.
     pub(super) fn new(seed: u64) -> Self {
         Self { random: SplitMix(seed), ..Self::default() }
     }
@@ -234,7 +237,7 @@ impl Pending {
         self.random.number() % limit
     }
 
-    /// Whether a piece of work has not ended yet.
+    /// Whether an item has not finished yet.
     pub(crate) fn contains(&self, number: Number) -> bool {
         self.items.contains_key(&number)
     }
@@ -244,12 +247,13 @@ impl Pending {
         self.items.values().map(|item| &*item.work)
     }
 
-    /// Whether work that the next one of a queue comes after calls the host or writes to its memory.
+    /// Whether any work that must precede a queue's next item calls the host or writes to its
+    /// memory.
     pub(crate) fn has_work_for_host(&self, queue: Queue) -> bool {
         self.needed(Until::Before(queue)).iter().any(|number| self.items[number].work.is_for_host())
     }
 
-    /// The work that a function waits for, with all that comes before it.
+    /// The work that a function waits for, including everything that must run first.
     fn needed(&self, until: Until) -> BTreeSet<Number> {
         let matches = |number: Number, item: &Item| match until {
             Until::Item(awaited) => number == awaited,
@@ -262,7 +266,7 @@ impl Pending {
             Until::Everything => true,
         };
         let mut needed = BTreeSet::new();
-        // Work comes after work with lower numbers.
+        // Work can only depend on work with lower numbers.
         for (number, item) in self.items.iter().rev() {
             if needed.contains(number) || matches(*number, item) {
                 needed.insert(*number);
@@ -272,7 +276,8 @@ impl Pending {
         needed
     }
 
-    /// The next one of the pieces of work that may run: of those that are needed or, if `others`, do not wait any longer.
+    /// Chooses the next item among those that may run: the needed ones and, if `others` is set,
+    /// those with an expired delay.
     fn choose(&self, needed: &BTreeSet<Number>, others: bool) -> Option<Number> {
         let may_run = |(number, item): &(&Number, &Item)| {
             let is_due = needed.contains(number) || others && item.pace.delay == Some(0);
@@ -282,7 +287,7 @@ impl Pending {
         next.map(|(number, _)| *number)
     }
 
-    /// The pace of a stream's next work: that of the work before, or a new one.
+    /// The pace of a stream's next item: the previous pace or a new one.
     fn pace(&mut self, queue: Queue) -> Pace {
         let known = self.paces.get(&(queue.context, queue.lane)).copied();
         if let Some(known) = known.filter(|_| self.below(NEW_PACE) != 0) {
@@ -300,7 +305,8 @@ impl Pending {
 }
 
 impl Item {
-    /// Whether the next work of a queue comes after it: in the same stream, and between the default stream and blocking ones.
+    /// Whether a queue's next item must run after this one: within a stream, and between the
+    /// default stream and blocking streams.
     fn precedes(&self, queue: Queue) -> bool {
         let is_blocked = self.queue.is_blocking && queue.is_blocking;
         let is_default = self.queue.lane == Lane::Legacy || queue.lane == Lane::Legacy;
@@ -309,10 +315,10 @@ impl Item {
 }
 
 impl State {
-    /// Queues work, which also comes after the work with these numbers.
+    /// Queues work that also depends on the items with these numbers.
     ///
     /// # Errors
-    /// As [`usable`](Self::usable).
+    /// Same as [`usable`](Self::usable).
     pub(crate) fn queue(&mut self, queue: Queue, work: Arc<dyn Work>, after: &[Number]) -> Result<Number> {
         let ordinal = self.usable(queue.context)?;
         let pending = &mut self.pending;
@@ -325,16 +331,18 @@ impl State {
         Ok(number)
     }
 
-    /// The error of a context, after a function has waited for its work: that of a fault, or the first one of other work, once.
+    /// Returns a context's error after a function waited for its work: a kernel's error, or once,
+    /// the first error of other work.
     ///
     /// # Errors
-    /// As it says.
+    /// The context's error, if it has one.
     pub(crate) fn settled(&mut self, context: Handle) -> Result {
         self.usable(context)?;
         self.pending.errors.remove(&context).map_or(Ok(()), Err)
     }
 
-    /// Notes that work has failed after the call that has queued it. An address that was right then is of memory that has been freed.
+    /// Records that work failed after the call that queued it. An address that was valid then
+    /// belongs to memory freed since.
     fn failed(&mut self, context: Handle, error: Error, work: &dyn Work) {
         let is_transfer = matches!(work.node_type(), 1 | 2);
         let error = if is_transfer && error == Error::INVALID_VALUE { Error::ILLEGAL_ADDRESS } else { error };

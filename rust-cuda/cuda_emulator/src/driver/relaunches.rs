@@ -1,4 +1,5 @@
-//! Launches that are repeated without an effect: what a program does whose loop waits for a change that never comes.
+//! Detects launches that are repeated without effect, as in a program that loops until a change
+//! that never comes.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -6,19 +7,20 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use cuda_launch::LaunchConfig;
 use ptx_interpreter::memory::GlobalMemory;
 
-/// Number of equal launches after which memory is looked at.
+/// Number of identical launches after which memory is compared.
 const EQUAL_LAUNCHES: u32 = 1000;
 
-/// Maximum number of different launches that are counted at a time.
+/// Maximum number of different launches that are counted at once.
 const MAX_DIFFERENT: usize = 10_000;
 
-/// Number of equal launches so far, by the hash of kernel, configuration and parameters, and the hash of memory after the last but one.
+/// By the hash of kernel, configuration and parameters: the number of identical launches so far,
+/// and the hash of memory after the second to last.
 #[derive(Debug, Default)]
 pub(crate) struct Relaunches(HashMap<u64, (u32, u64)>);
 
 impl Relaunches {
-    /// Counts a launch that has ended. Returns the number of equal ones if it is time to look at memory, and the last two have left the
-    /// same in it.
+    /// Counts a finished launch. Returns the number of identical launches if it is time to compare
+    /// memory and the last two left it in the same state.
     pub(crate) fn count(
         &mut self,
         (kernel, config, parameters): (&str, LaunchConfig, &[Vec<u8>]),
@@ -70,7 +72,8 @@ mod tests {
         let mut launches = Relaunches::default();
         let mut told = Vec::new();
         for round in 0..5000_u32 {
-            // In the second thousand the last byte changes each time; another kernel runs between.
+            // In the second thousand the last byte changes each time, as if another kernel ran in
+            // between.
             if (1000..2000).contains(&round) {
                 memory.write(address + 69_999, &[round as u8]).unwrap();
             }

@@ -1,5 +1,5 @@
-//! Streams. Work runs when it is queued, so that each stream is in order, and every run of a program has the same one. In an
-//! asynchronous order it becomes [`pending`].
+//! Streams. Work runs when it is queued, so each stream is in order and every run of a program has
+//! the same order. In an asynchronous order, work becomes [`pending`].
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint, c_void};
@@ -15,7 +15,7 @@ use crate::handles::Handle;
 use crate::journal;
 use crate::work::Work;
 
-/// The default streams: that of the context by its two names, and the thread's.
+/// The default streams: the context's, under two names, and the thread's.
 const DEFAULT: Handle = 0;
 const LEGACY: Handle = 1;
 const PER_THREAD: Handle = 2;
@@ -28,7 +28,7 @@ const WAIT: i32 = 6;
 /// `CU_STREAM_NON_BLOCKING`
 const NON_BLOCKING: c_uint = 1;
 
-/// A stream that a program has made.
+/// A stream that the program created.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) context: Handle,
@@ -36,26 +36,27 @@ pub(crate) struct Stream {
     priority: c_int,
 }
 
-/// A capture: streams whose work is recorded, and does not run.
+/// A capture: a set of streams that record their work instead of running it.
 #[derive(Debug)]
 pub(crate) struct Capture {
     pub(crate) id: u64,
     pub(crate) context: Handle,
-    /// The stream in which it has begun, and must end.
+    /// The stream in which it began and must end.
     origin: Handle,
-    /// By the streams that it has, how much of the work of each of them comes before their next.
+    /// For each captured stream, how much of every stream's work precedes its next operation.
     clocks: BTreeMap<Handle, Clock>,
     operations: Vec<Operation>,
-    /// By stream, the place of each operation of it among all, and the work that this comes after.
+    /// For each stream, the index of each of its operations among all operations, and the work that
+    /// precedes it.
     recorded: BTreeMap<Handle, Vec<(usize, Clock)>>,
-    /// The graph, which has them once the capture has ended.
+    /// The graph that receives the operations when the capture ends.
     pub(crate) graph: Handle,
 }
 
-/// Number of operations, by stream, that come before something.
+/// Number of operations in each stream that precede something.
 pub(crate) type Clock = BTreeMap<Handle, usize>;
 
-/// Number of captures that have begun in the process.
+/// Number of captures started in the process.
 static CAPTURES: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
 /// Queues work in a stream, or records it if the stream is captured.
@@ -82,7 +83,7 @@ pub(crate) fn create(stream: Out<Handle>, flags: c_uint, priority: c_int) -> Res
     if flags > NON_BLOCKING || stream.is_null() {
         return Err(Error::INVALID_VALUE);
     }
-    // Priorities are those of `priority_range`, and without effect.
+    // Priorities are clamped to `priority_range` and have no effect.
     let priority = priority.clamp(-5, 0);
     let made = in_context(|state, context, _| Ok(state.streams.add(Stream { context, flags, priority })));
     stream.set(made?)
@@ -95,14 +96,14 @@ pub(crate) fn destroy(stream: Handle) -> Result {
     Ok(())
 }
 
-/// Waits for the stream's work, and reports the failure of a kernel.
+/// Waits for the stream's work, and reports a kernel's failure.
 pub(crate) fn synchronise(stream: Handle) -> Result {
     let queue = uncaptured(stream)?;
     pending::wait(Until::Stream(queue))?;
     state()?.settled(queue.context)
 }
 
-/// As [`synchronise`], without waiting.
+/// Like [`synchronise`], but does not wait.
 ///
 /// # Errors
 /// `NOT_READY` if work is pending.
@@ -147,8 +148,8 @@ pub(crate) fn id(stream: Handle, id: Out<u64>) -> Result {
     id.set(stream as u64)
 }
 
-/// Makes the stream wait for an event: in a capture, for the work that the event comes after. Otherwise that has ended already, or is
-/// pending.
+/// Makes the stream wait for an event. In a capture, it waits for the work that precedes the event.
+/// Otherwise that work has already finished or is pending.
 pub(crate) fn wait(stream: Handle, event: Handle) -> Result {
     let mut state = state()?;
     let state = &mut *state;
@@ -176,7 +177,7 @@ pub(crate) fn wait(stream: Handle, event: Handle) -> Result {
     Ok(())
 }
 
-/// Comes after an event, and has no effect.
+/// Waits for an event. It only orders work and has no effect of its own.
 #[derive(Debug)]
 struct Wait;
 
@@ -190,12 +191,12 @@ impl Work for Wait {
     }
 }
 
-/// Calls a function of the host in the stream.
+/// Calls a host function in the stream.
 pub(crate) fn call_host(stream: Handle, function: RawHostFunction, data: HostAddress) -> Result {
     submit(stream, Arc::new(HostFunction::new(function, data)?))
 }
 
-/// Calls a callback with the stream's result.
+/// Queues a callback that receives the stream's result.
 pub(crate) fn add_callback(stream: Handle, callback: RawStreamCallback, data: HostAddress) -> Result {
     {
         let state = state()?;
@@ -277,7 +278,7 @@ pub(crate) fn end_capture(stream: Handle, graph: Out<Handle>) -> Result {
     graph.set(capture.graph)
 }
 
-/// Status of a stream's capture, and its id.
+/// The status and id of a stream's capture.
 pub(crate) fn capture_info(stream: Handle, status: Out<c_int>, id: Out<u64>) -> Result {
     let state = state()?;
     state.context_of(stream)?;
@@ -287,14 +288,15 @@ pub(crate) fn capture_info(stream: Handle, status: Out<c_int>, id: Out<u64>) -> 
     Ok(())
 }
 
-/// Status of a stream's capture.
+/// The status of a stream's capture.
 pub(crate) fn capture_status(stream: Handle, status: Out<c_int>) -> Result {
     let state = state()?;
     state.context_of(stream)?;
     status.set(c_int::from(state.capture_of(stream).is_some()))
 }
 
-/// Status, id and graph of a stream's capture. The nodes that the next one depends on are not known before the capture ends.
+/// The status, id and graph of a stream's capture. The dependencies of the next node are not known
+/// before the capture ends.
 pub(crate) fn capture_graph(
     stream: Handle,
     (status, id): (Out<c_int>, Out<u64>),
@@ -313,7 +315,7 @@ pub(crate) fn capture_graph(
     Ok(())
 }
 
-/// Exchanges what captures forbid the calling thread's other calls: the emulator forbids the same in each mode.
+/// Exchanges the calling thread's capture mode. The emulator prohibits the same calls in each mode.
 pub(crate) fn exchange_mode(mode: Out<c_int>) -> Result {
     thread_local! {
         static MODE: std::cell::Cell<c_int> = const { std::cell::Cell::new(0) };
@@ -341,7 +343,7 @@ impl Work for HostFunction {
 }
 
 impl Capture {
-    /// Records work of one of its streams.
+    /// Records work in one of its streams.
     fn add(&mut self, stream: Handle, work: Arc<dyn Work>) {
         let Some(clock) = self.clocks.get_mut(&stream) else { return };
         let before = clock.clone();
@@ -351,7 +353,7 @@ impl Capture {
             Some((*stream, *count, *place, known))
         });
         let last: Vec<_> = last.collect();
-        // What another one of them comes after itself is no dependency of its own.
+        // Dependencies of a dependency are not listed again.
         let is_implied =
             |stream, count| last.iter().any(|(.., known)| known.get(&stream).is_some_and(|of| *of >= count));
         let direct = last.iter().filter(|(stream, count, ..)| !is_implied(*stream, *count));
@@ -363,7 +365,7 @@ impl Capture {
 }
 
 impl State {
-    /// The context of a stream; of a default stream, the current one.
+    /// The context of a stream. For a default stream, the current context.
     pub(crate) fn context_of(&self, stream: Handle) -> Result<Handle> {
         if stream > PER_THREAD {
             return Ok(self.streams.get(stream)?.context);
@@ -375,7 +377,7 @@ impl State {
     /// The queue of a stream.
     ///
     /// # Errors
-    /// As [`context_of`](Self::context_of).
+    /// Same as [`context_of`](Self::context_of).
     pub(crate) fn queue_of(&self, stream: Handle) -> Result<Queue> {
         let context = self.context_of(stream)?;
         let (lane, is_blocking) = match stream {
@@ -386,21 +388,21 @@ impl State {
         Ok(Queue { context, lane, is_blocking })
     }
 
-    /// The capture that records a stream's work.
+    /// The capture in which a stream takes part.
     pub(crate) fn capture_of(&self, stream: Handle) -> Option<&Capture> {
         self.captures.iter().find(|capture| capture.clocks.contains_key(&stream))
     }
 
-    /// Whether a stream of the context is captured.
+    /// Whether any stream of the context is being captured.
     pub(crate) fn is_capturing(&self, context: Handle) -> bool {
         self.captures.iter().any(|capture| capture.context == context)
     }
 
-    /// Records the operations if the stream is captured; false if it is not.
+    /// Records the operations if the stream is being captured, otherwise returns false.
     ///
     /// # Errors
-    /// If the stream does not exist, or a kernel has failed in its context; `STREAM_CAPTURE_IMPLICIT` if it is a default stream, which
-    /// waits for the captured ones.
+    /// If the stream does not exist or a kernel failed in its context; `STREAM_CAPTURE_IMPLICIT` if
+    /// it is a default stream that waits for captured streams.
     pub(crate) fn record(&mut self, stream: Handle, operations: impl FnOnce() -> Vec<Arc<dyn Work>>) -> Result<bool> {
         let context = self.context_of(stream)?;
         self.usable(context)?;
@@ -419,7 +421,7 @@ impl State {
         Ok(true)
     }
 
-    /// The capture of a stream and the work that its next operation comes after.
+    /// The capture of a stream and the work that precedes its next operation.
     pub(crate) fn captured_at(&self, stream: Handle) -> Option<(u64, Clock)> {
         let capture = self.capture_of(stream)?;
         Some((capture.id, capture.clocks[&stream].clone()))

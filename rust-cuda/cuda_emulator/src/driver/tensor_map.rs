@@ -1,4 +1,4 @@
-//! Tensor maps, which copies of boxes of tensors read (`cp.async.bulk.tensor`).
+//! Tensor maps, read by copies of boxes of tensors (`cp.async.bulk.tensor`).
 
 use std::ffi::{c_int, c_uint};
 
@@ -17,7 +17,8 @@ pub(crate) type RawTensorMap = [u8; TENSOR_MAP_BYTES];
 /// Alignment of a `CUtensorMap` in bytes.
 const ALIGNMENT: usize = 64;
 
-/// Numbers of `CUtensorMapDataType`, `CUtensorMapSwizzle`, `CUtensorMapInterleave` and `CUtensorMapL2promotion`.
+/// Number of values in `CUtensorMapDataType`, `CUtensorMapSwizzle`, `CUtensorMapInterleave` and
+/// `CUtensorMapL2promotion`.
 const TYPES: usize = 16;
 const SWIZZLES: usize = 7;
 const INTERLEAVES: c_int = 3;
@@ -68,7 +69,7 @@ pub(crate) fn replace_address(map: Out<RawTensorMap>, address: usize) -> Result 
     map.set(known.at(address as u64).map_err(invalid)?.to_bytes())
 }
 
-/// The value with a number in an enumeration. Its last values are not supported.
+/// The value for a number of an enumeration. The enumeration's last values are not supported.
 fn one_of<T: Copy>(values: &[T], count: usize, number: c_int, others: &str) -> Result<T> {
     let number = usize::try_from(number).ok().filter(|number| *number < count).ok_or(Error::INVALID_VALUE)?;
     values.get(number).copied().ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! CUDA arrays, and copies of several dimensions.
+//! CUDA arrays and multidimensional copies.
 
 use std::ffi::{c_int, c_uint};
 

@@ -1,4 +1,4 @@
-//! Initialisation, errors, devices and contexts.
+//! Initialization, errors, devices and contexts.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 

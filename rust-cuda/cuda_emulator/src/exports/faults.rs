@@ -1,4 +1,4 @@
-//! What a test asks of the emulator, and no program of a GPU.
+//! Functions for tests on the emulator. They do not exist in CUDA.
 
 use std::ffi::{c_char, c_int};
 
@@ -7,9 +7,10 @@ use crate::driver::driver;
 use crate::driver::pending::{self, Until};
 use crate::journal;
 
-/// Writes the faults of the launches since the last call to `text`, which has room for `bytes` bytes, as lines. `count` gets the number of
-/// those launches, at most 100, after pending work has run. Before `cuInit` there are none.
-// SAFETY: no function of CUDA has this name, and callers pass pointers that are null or valid.
+/// Runs pending work, then writes the errors of the launches since the last call to `text`, which
+/// has room for `bytes` bytes, as lines. `count` receives the number of those launches, at most
+/// 100. Before `cuInit` there are none.
+// SAFETY: no CUDA function has this name, and callers pass pointers that are null or valid.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cudaEmulatorTakeFaults(count: Out<c_int>, text: Out<c_char>, bytes: c_int) -> c_int {
     super::returned("cudaEmulatorTakeFaults", || {

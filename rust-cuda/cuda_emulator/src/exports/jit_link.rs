@@ -1,6 +1,8 @@
-//! nvJitLink, by its own names: the runner puts the library in its place. What it links stays PTX, which is also what it calls a cubin.
+//! nvJitLink under its own names: the runner substitutes this library. It links PTX and returns
+//! PTX, even for a cubin.
 //!
-//! It says that it has version 12.0, from before link-time optimisation: programs then compile to PTX, and not to NVVM's intermediate code.
+//! It reports version 12.0, which predates link-time optimization, so programs compile to PTX and
+//! not to NVVM IR.
 
 use std::ffi::{c_char, c_int, c_uint};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -18,7 +20,7 @@ const INTERNAL: c_int = 6;
 const UNRECOGNIZED_INPUT: c_int = 8;
 const NULL_INPUT: c_int = 10;
 
-/// A link.
+/// A link in progress.
 #[derive(Debug, Default)]
 struct Link {
     modules: Modules,
@@ -28,7 +30,7 @@ struct Link {
 
 static LINKS: LazyLock<Mutex<Table<Link>>> = LazyLock::new(|| Mutex::new(Table::new(Kind::JitLink)));
 
-/// Calls `work` with a link, whose log has what is wrong.
+/// Calls `work` with a link. Errors are written to the link's log.
 fn with(link: Handle, work: impl FnOnce(&mut Link) -> Result) -> Result {
     work(LINKS.lock().unwrap_or_else(PoisonError::into_inner).get_mut(link)?)
 }
@@ -71,7 +73,7 @@ fn complete(link: Handle) -> Result {
     })
 }
 
-/// Size of a text with its end, or the text.
+/// Writes the size of a text including its terminating zero.
 fn size(link: Handle, bytes: Out<usize>, text: impl FnOnce(&Link) -> usize) -> Result {
     with(link, |link| bytes.set(text(link)))
 }
@@ -80,7 +82,7 @@ fn write(link: Handle, to: HostAddress, text: impl FnOnce(&Link) -> String) -> R
     with(link, |link| host::write(to, text(link).as_bytes()))
 }
 
-/// A result as nvJitLink has it.
+/// Converts a result to nvJitLink's code.
 fn code(name: &str, body: impl FnOnce() -> Result) -> c_int {
     let mut failed = None;
     let code = super::returned(name, || body().inspect_err(|error| failed = Some(*error)));
@@ -98,7 +100,8 @@ fn code(name: &str, body: impl FnOnce() -> Result) -> c_int {
 macro_rules! exported {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) => $body:expr;)*) => {
         $(
-            // SAFETY: this is the function of that name in nvJitLink.h, whose callers pass pointers that are null or valid.
+            // SAFETY: this is the function of that name in nvJitLink.h. Its callers pass pointers
+            // that are null or valid.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
                 code(stringify!($name), || $body)

@@ -1,4 +1,4 @@
-//! The look-up of functions by name and version.
+//! Lookup of functions by name and version.
 
 use std::ffi::{c_int, c_void};
 
@@ -13,8 +13,8 @@ const PER_THREAD_STREAM: u64 = 2;
 const NOT_FOUND: c_int = 1;
 const TOO_OLD: c_int = 2;
 
-/// Functions whose parameters have changed: the name that programs ask for, and from which version of CUDA on it means which function
-/// (cudaTypedefs.h).
+/// Functions with changed parameters: the name that programs ask for, and the function that it
+/// means from each CUDA version on (cudaTypedefs.h).
 const VERSIONS: &[(&str, &[(c_int, &str)])] = &[
     ("cuCtxCreate", &[(2000, "cuCtxCreate_v2"), (11040, "cuCtxCreate_v3"), (12050, "cuCtxCreate_v4")]),
     ("cuCtxGetDevice", &[(2000, "cuCtxGetDevice"), (13000, "cuCtxGetDevice_v2")]),
@@ -66,7 +66,7 @@ export! {
     ) => look_up(name, function, version, flags, Some(status));
 }
 
-/// Names of the functions that do what they do in NVIDIA's driver, by groups.
+/// Names of the functions that behave as in NVIDIA's driver, by group.
 pub const IMPLEMENTED: [&[&str]; 8] = [
     contexts::NAMES,
     memory::NAMES,
@@ -78,7 +78,8 @@ pub const IMPLEMENTED: [&[&str]; 8] = [
     NAMES,
 ];
 
-/// Address of the exported function of exactly this name; of one that is not supported, that of a function that says so.
+/// Address of the exported function with exactly this name. For an unsupported function, a stub
+/// that reports this.
 pub fn address_of(name: &str) -> Option<*const c_void> {
     let groups = [
         contexts::address,
@@ -118,7 +119,8 @@ fn find(name: &str, version: c_int, per_thread: bool) -> std::result::Result<*co
             let newest = versions.iter().rev().find(|(since, _)| *since <= version);
             newest.ok_or(TOO_OLD)?.1.to_owned()
         }
-        // Of the others, the second version has pointers and sizes of 64 bits, as every program here.
+        // For the others, the second version has 64-bit pointers and sizes, like every program
+        // here.
         None if address_of(&format!("{name}_v2")).is_some() => format!("{name}_v2"),
         None => name.to_owned(),
     };

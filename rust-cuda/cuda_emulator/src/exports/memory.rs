@@ -1,4 +1,4 @@
-//! Memory: allocations, copies, fills, attributes of pointers, pools.
+//! Memory: allocations, copies, fills, pointer attributes and pools.
 
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort};
 

@@ -1,7 +1,7 @@
-//! The functions of the library, by the names that they have in NVIDIA's.
+//! The library's functions, under the same names as in NVIDIA's.
 //!
-//! Each calls a function of the rest of the crate, in which only [`crate::abi`] and [`crate::host`] know pointers. A panic ends at the
-//! boundary as `CUDA_ERROR_UNKNOWN`.
+//! Each calls a function in the rest of the crate, where only [`crate::abi`] and [`crate::host`]
+//! handle raw pointers. A panic is caught at the boundary and becomes `CUDA_ERROR_UNKNOWN`.
 
 #![allow(unsafe_code, reason = "functions that C programs call by their names, as cuda.h declares them")]
 #![allow(non_snake_case, reason = "the names are those of cuda.h")]
@@ -33,7 +33,7 @@ pub use lookup::{IMPLEMENTED, address_of};
 pub use runtime::{RUNTIME_IMPLEMENTED, RUNTIME_UNSUPPORTED};
 pub use unsupported::UNSUPPORTED;
 
-/// Calls `body`, the body of the function `name`, and returns its result as C's integer.
+/// Runs `body`, the body of the function `name`, and converts its result to the integer that C gets.
 fn returned(name: &str, body: impl FnOnce() -> Result) -> c_int {
     if let Ok(driver) = driver() {
         driver.journal.called(name);
@@ -45,11 +45,12 @@ fn returned(name: &str, body: impl FnOnce() -> Result) -> c_int {
     result.map_or_else(Error::code, |()| 0)
 }
 
-/// Defines an exported function of each name in brackets, which calls the one before them.
+/// Defines an exported function for each name in brackets. It calls the function in front of them.
 macro_rules! named {
     ($target:ident [] $arguments:tt) => {};
     ($target:ident [$name:ident $($others:ident)*] ($($argument:ident: $type:ty),*)) => {
-        // SAFETY: this is the function of that name in cuda.h, whose callers pass pointers that are null or valid.
+        // SAFETY: this is the function of that name in cuda.h. Its callers pass pointers that are
+        // null or valid.
         #[unsafe(no_mangle)]
         pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> std::ffi::c_int {
             // SAFETY: the caller's promise is passed on.
@@ -60,13 +61,13 @@ macro_rules! named {
     };
 }
 
-/// Defines exported functions. Those in brackets have the same parameters: they differ from the first in the default stream, which
-/// here is in order with all others, or in an older name.
+/// Defines exported functions. Names in brackets have the same parameters: they are older names, or
+/// differ in the default stream, which here is ordered with all others.
 ///
-/// The functions that programs get the address of are not exported themselves, so that no function of the same name, in the program
-/// or in another library, takes their place.
+/// Programs get the addresses of functions that are not exported themselves. So a function of the
+/// same name, in the program or in another library, cannot take their place.
 ///
-/// `through` names what calls a function's body and makes an integer of its result.
+/// `through` names the function that calls a body and converts its result to an integer.
 macro_rules! export {
     (fn $($functions:tt)*) => {
         crate::exports::export! { through crate::exports::returned; fn $($functions)* }
@@ -113,13 +114,14 @@ macro_rules! export {
 pub struct Exported {
     /// Its name.
     pub name: &'static str,
-    /// Names and types of its parameters, as the source has them.
+    /// Names and types of its parameters, as in the source.
     pub parameters: &'static [(&'static str, &'static str)],
     /// Its address.
     pub address: *const std::ffi::c_void,
 }
 
-/// All functions that are implemented, of the driver and the runtime library, each by one of its names.
+/// All functions of the driver and the runtime library that are implemented, each under one of its
+/// names.
 pub fn exported() -> Vec<Exported> {
     let of_driver: [fn() -> Vec<Exported>; 8] = [
         arrays::functions,

@@ -1,5 +1,6 @@
-//! NVRTC, NVIDIA's compiler at run time, by its own names: the runner puts the library in its place. All calls go on to NVIDIA's, but those
-//! for a binary (cubin): they give the PTX of the same compilation, which is what the emulator runs.
+//! NVRTC, NVIDIA's runtime compiler, under its own names: the runner substitutes this library. All
+//! calls are forwarded to NVIDIA's library except those for a binary (cubin). These return the PTX
+//! of the same compilation, which the emulator can run.
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -12,19 +13,22 @@ use crate::journal;
 const INVALID_INPUT: c_int = 3;
 const FAILURE: c_int = 7;
 
-/// The names of NVIDIA's library, the newest first.
+/// The names of NVIDIA's library, newest first.
 const NAMES: [&str; 2] = ["libnvrtc.so.13", "libnvrtc.so.12"];
 
-/// Defines functions that call NVIDIA's of the same name. Their parameters are pointers and integers, which C passes alike.
+/// Defines functions that forward to NVIDIA's function of the same name. The parameters are
+/// pointers and integers, which C passes alike.
 macro_rules! forwarded {
     ($($name:ident($($argument:ident),*);)*) => {
         $(
-            // SAFETY: this is the function of that name in nvrtc.h, whose callers pass what NVIDIA's expects.
+            // SAFETY: this is the function of that name in nvrtc.h. Its callers pass what NVIDIA's
+            // function expects.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: usize),*) -> c_int {
                 match function(concat!(stringify!($name), "\0")) {
                     Ok(address) => {
-                        // SAFETY: the function has these parameters and an integer as its result, and the caller's promise is passed on.
+                        // SAFETY: the function has these parameters and an integer result, and the
+                        // caller's promise is passed on.
                         unsafe {
                             let function: unsafe extern "C" fn($(forwarded!(@type $argument)),*) -> c_int =
                                 std::mem::transmute(address);
@@ -70,7 +74,7 @@ forwarded! {
 unsafe extern "C" fn nvrtcGetErrorString(code: c_int) -> *const c_char {
     match function("nvrtcGetErrorString\0") {
         Ok(address) => {
-            // SAFETY: the function takes any integer, and returns a C string that is never freed.
+            // SAFETY: the function accepts any integer, and returns a C string that is never freed.
             unsafe {
                 let function: unsafe extern "C" fn(c_int) -> *const c_char = std::mem::transmute(address);
                 function(code)
@@ -80,8 +84,9 @@ unsafe extern "C" fn nvrtcGetErrorString(code: c_int) -> *const c_char {
     }
 }
 
-/// The size of the PTX, where there is a binary.
-// SAFETY: this is the function of that name in nvrtc.h, whose callers pass a program and a pointer to a size.
+/// The size of the PTX, reported as the size of the binary.
+// SAFETY: this is the function of that name in nvrtc.h. Its callers pass a program and a pointer to
+// a size.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvrtcGetCUBINSize(program: usize, bytes: *mut usize) -> c_int {
     let found = function("nvrtcGetCUBINSize\0");
@@ -96,18 +101,19 @@ unsafe extern "C" fn nvrtcGetCUBINSize(program: usize, bytes: *mut usize) -> c_i
     }
 }
 
-/// The PTX.
-// SAFETY: this is the function of that name in nvrtc.h, whose callers pass a program and a pointer to as many bytes as its size says.
+/// The PTX, returned instead of the binary.
+// SAFETY: this is the function of that name in nvrtc.h. Its callers pass a program and a pointer to
+// a buffer of the reported size.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvrtcGetCUBIN(program: usize, contents: usize) -> c_int {
-    // SAFETY: the caller's promise is passed on: the size that it was told is that of the PTX.
+    // SAFETY: the caller's promise is passed on: the size that it received is the PTX's size.
     unsafe { nvrtcGetPTX(program, contents) }
 }
 
-/// The address of NVIDIA's function of this name, which ends with a zero.
+/// The address of NVIDIA's function of this name. The name ends with a zero.
 fn function(name: &str) -> Result<*mut c_void, c_int> {
     let library = library().ok_or(FAILURE)?;
-    // SAFETY: the handle is that of a library, which is never closed, and the name is a C string.
+    // SAFETY: the handle belongs to a library that is never closed, and the name is a C string.
     let address = unsafe { libc::dlsym(library as *mut c_void, name.as_ptr().cast()) };
     if address.is_null() { Err(INVALID_INPUT) } else { Ok(address) }
 }
@@ -126,8 +132,8 @@ fn library() -> Option<usize> {
     })
 }
 
-/// Files that may be NVIDIA's library, in the order of preference: where the program's search path names a folder, in the packages of the
-/// Python that runs, and in an installed toolkit.
+/// Candidates for NVIDIA's library in order of preference: on the program's search path, in the
+/// packages of the running Python, and in an installed toolkit.
 fn candidates() -> Vec<PathBuf> {
     let own = std::fs::canonicalize(own_path().unwrap_or_default()).unwrap_or_default();
     let listed = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
@@ -144,7 +150,8 @@ fn candidates() -> Vec<PathBuf> {
     files.filter(|file| file.is_file() && std::fs::canonicalize(file).is_ok_and(|file| file != own)).collect()
 }
 
-/// Folders of packages from which the process has loaded libraries: those of Python packages that are in use.
+/// Package folders from which the process has loaded libraries, which are the Python packages in
+/// use.
 fn packages() -> Vec<PathBuf> {
     let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
     let mut found: Vec<PathBuf> = Vec::new();
@@ -164,19 +171,20 @@ fn packages() -> Vec<PathBuf> {
 /// The path of the emulator's own library.
 fn own_path() -> Option<PathBuf> {
     let mut about = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    // SAFETY: the address is one of this library, and the structure may be written.
+    // SAFETY: the address is in this library, and the structure is writable.
     let is_found = unsafe { libc::dladdr(own_path as *const c_void, about.as_mut_ptr()) } != 0;
     // SAFETY: zeros are a valid value too.
     let name = unsafe { about.assume_init() }.dli_fname;
     if !is_found || name.is_null() {
         return None;
     }
-    // SAFETY: the linker's name of a library is a C string that lives as long as it is loaded.
+    // SAFETY: the linker's name of a library is a C string that lives as long as the library is
+    // loaded.
     let name = unsafe { std::ffi::CStr::from_ptr(name) };
     Some(PathBuf::from(OsStr::from_bytes(name.to_bytes())))
 }
 
-/// Loads NVIDIA's library, and its own that is beside it.
+/// Loads NVIDIA's library and the companion library beside it.
 fn open(path: &Path) -> Option<usize> {
     let folder = path.parent()?;
     let beside = std::fs::read_dir(folder).ok()?.flatten().map(|entry| entry.file_name());
@@ -189,7 +197,8 @@ fn open(path: &Path) -> Option<usize> {
 
 fn open_one(path: &Path) -> Option<usize> {
     let name = CString::new(path.as_os_str().as_bytes()).ok()?;
-    // SAFETY: the name is a C string. The library is NVIDIA's, which the program itself would load; its own functions come first in it.
+    // SAFETY: the name is a C string. The library is NVIDIA's, which the program itself would load.
+    // It resolves symbols to its own functions first.
     let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_DEEPBIND) };
     (!library.is_null()).then_some(library as usize)
 }

@@ -1,11 +1,13 @@
-//! The functions that the emulator does not have. Each says so once, and returns `CUDA_ERROR_NOT_SUPPORTED`.
+//! Driver functions that the emulator does not support. Each reports this once and returns
+//! `CUDA_ERROR_NOT_SUPPORTED`.
 
-/// Defines exported functions without parameters: C's callers clean up what they pass.
+/// Defines exported functions without parameters. This is sound because C callers clean up the
+/// arguments that they pass.
 macro_rules! unsupported {
     (through $returned:path; $($name:ident)*) => {
         mod exported {
             $(
-                // SAFETY: it reads and writes nothing of its caller's, so that every call is valid.
+                // SAFETY: it does not access the caller's memory, so every call is valid.
                 #[unsafe(no_mangle)]
                 pub(super) extern "C" fn $name() -> std::ffi::c_int {
                     super::$name()

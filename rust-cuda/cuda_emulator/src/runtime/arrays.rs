@@ -1,4 +1,5 @@
-//! Arrays, textures and surfaces, whose formats the runtime states as bits of channels.
+//! Arrays, textures and surfaces. The runtime describes their formats by the bits of their
+//! channels.
 
 use std::ffi::{c_int, c_uint};
 
@@ -19,7 +20,7 @@ const SIGNED: c_int = 0;
 const UNSIGNED: c_int = 1;
 const FLOAT: c_int = 2;
 
-/// The formats of the driver (`CUarray_format`) by kind and bits of a channel.
+/// The driver's formats (`CUarray_format`) by kind and bits of a channel.
 const FORMATS: [(c_int, c_int, c_int); 8] = [
     (UNSIGNED, 8, 0x01),
     (UNSIGNED, 16, 0x02),
@@ -31,21 +32,21 @@ const FORMATS: [(c_int, c_int, c_int); 8] = [
     (FLOAT, 32, 0x20),
 ];
 
-/// Resources of linear and pitched memory (`cudaResourceTypeLinear`, `cudaResourceTypePitch2D`).
+/// Linear and pitched memory resources (`cudaResourceTypeLinear`, `cudaResourceTypePitch2D`).
 const LINEAR: c_int = 2;
 const PITCHED: c_int = 3;
 
-/// Flags of a texture (`CU_TRSF_…`).
+/// Texture flags (`CU_TRSF_…`).
 const AS_INTEGERS: c_uint = 1;
 const NORMALIZED_COORDINATES: c_uint = 2;
 const SRGB: c_uint = 0x10;
 const NO_TRILINEAR_OPTIMISATION: c_uint = 0x20;
 const SEAMLESS: c_uint = 0x40;
 
-/// Format and number of channels, as the driver has them.
+/// Converts to the driver's format and number of channels.
 ///
 /// # Errors
-/// `INVALID_CHANNELS` unless all channels that there are have the same size, of a format of the driver.
+/// `INVALID_CHANNELS` unless all channels have the same size and the driver has such a format.
 fn of_driver(ChannelFormat { bits, kind }: ChannelFormat) -> Result<(c_int, c_uint)> {
     let count = bits.iter().take_while(|size| **size != 0).count();
     let is_even = bits[..count].iter().all(|size| *size == bits[0]) && bits[count..].iter().all(|size| *size == 0);
@@ -54,7 +55,7 @@ fn of_driver(ChannelFormat { bits, kind }: ChannelFormat) -> Result<(c_int, c_ui
     Ok((*format, count as c_uint))
 }
 
-/// The channels of a driver's format.
+/// The channels of a driver format.
 fn channels(format: c_int, count: c_uint) -> ChannelFormat {
     let found = FORMATS.iter().find(|(.., known)| *known == format);
     let (kind, size, _) = *found.expect("an array has one of the formats");
@@ -63,7 +64,7 @@ fn channels(format: c_int, count: c_uint) -> ChannelFormat {
     ChannelFormat { bits, kind }
 }
 
-/// Allocates an array. Dimensions that it does not have are 0.
+/// Allocates an array. Unused dimensions are 0.
 pub(crate) fn allocate(to: Out<Handle>, format: In<ChannelFormat>, extent: Extent3, flags: c_uint) -> Result {
     let (format, channels) = of_driver(format.get()?)?;
     let Extent3 { width, height, depth } = extent;
@@ -80,7 +81,7 @@ pub(crate) fn info(format: Out<ChannelFormat>, extent: Out<Extent3>, flags: Out<
     Ok(())
 }
 
-/// Size in bytes of an array's element, and of its row.
+/// Size in bytes of an array's element and of its row.
 pub(crate) fn row(array: Handle) -> Result<(usize, usize)> {
     let state = state()?;
     let (image, _) = state.arrays.get(array)?.image();
@@ -88,7 +89,7 @@ pub(crate) fn row(array: Handle) -> Result<(usize, usize)> {
     Ok((element, element * image.size()[0] as usize))
 }
 
-/// A resource, as the driver has it.
+/// Converts a resource to the driver's form.
 ///
 /// # Errors
 /// `INVALID_CHANNELS`
@@ -107,7 +108,7 @@ fn resource(found: RuntimeResource) -> Result<ResourceDescriptor> {
     Ok(ResourceDescriptor { kind, words, flags: 0 })
 }
 
-/// A resource, as the runtime states it.
+/// Converts a resource to the runtime's form.
 pub(crate) fn of_runtime(found: ResourceDescriptor) -> RuntimeResource {
     let ResourceDescriptor { kind, words: [pointer, format, sizes @ ..], .. } = found;
     let mut words = [0; 7];
@@ -161,7 +162,7 @@ pub(crate) fn create_texture(
     image_object::create_texture(texture, resource, sampler, view)
 }
 
-/// How a texture is read, as the runtime states it.
+/// The texture's parameters in the runtime's form.
 pub(crate) fn texture_of(to: Out<RuntimeTexture>, texture: Handle) -> Result {
     let TextureDescriptor { address_modes, filter, flags, max_anisotropy, mipmap_filter, mipmap_level, border, .. } =
         image_object::texture_sampler(texture)?;
@@ -186,7 +187,7 @@ pub(crate) fn create_surface(surface: Out<Handle>, of: In<RuntimeResource>) -> R
     image_object::create_surface(surface, resource(of.get()?)?)
 }
 
-/// A part of an array that a copy has, from a byte of a row on.
+/// The part of an array used by a copy, starting at a byte of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
     pub(crate) array: Handle,
@@ -200,7 +201,7 @@ impl Part {
     }
 }
 
-/// Copies rows between an array and memory with a pitch; to the array, if `is_to_array`.
+/// Copies rows between an array and pitched memory. The array is the destination if `is_to_array`.
 pub(crate) fn copy_2d(
     part: Part,
     (address, pitch): (u64, usize),
@@ -223,10 +224,10 @@ pub(crate) fn copy_between(to: Part, from: Part, (width, height): (usize, usize)
     copy_rows(Copy { to: to.side(), from: from.side(), width, height, depth: 1 }, None)
 }
 
-/// Copies bytes between an array and memory, as [`copy_2d`]: of whole rows, or of a part of one.
+/// Copies bytes between an array and memory, like [`copy_2d`]: whole rows, or a part of one row.
 ///
 /// # Errors
-/// `NOT_SUPPORTED` for other bytes.
+/// `NOT_SUPPORTED` for any other range.
 pub(crate) fn copy_bytes(
     part: Part,
     address: u64,

@@ -1,4 +1,4 @@
-//! The fat binaries of the program, and the kernels and variables in them by their addresses in the program.
+//! The program's fat binaries, and their kernels and variables by their addresses in the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::handles::{Handle, Kind, Table};
 use crate::{host, image, journal};
 
-/// What the program's initialisers have registered.
+/// What the program's initializers have registered.
 #[derive(Debug)]
 struct Registered {
     binaries: Table<Binary>,
@@ -18,7 +18,7 @@ struct Registered {
     kernels: BTreeMap<usize, Symbol>,
     /// By the address of the program's variable with the same name.
     variables: BTreeMap<usize, Symbol>,
-    /// Addresses of those that are pointers to managed variables.
+    /// Addresses of variables that are pointers to managed variables.
     pointers: BTreeSet<usize>,
 }
 
@@ -26,7 +26,7 @@ struct Registered {
 #[derive(Debug)]
 struct Binary {
     image: HostAddress,
-    /// The library, once something of it has been used; or why there is none.
+    /// The library, once anything in it has been used, or the reason why it could not be loaded.
     library: Option<Result<Handle>>,
 }
 
@@ -39,7 +39,7 @@ struct Symbol {
 
 static REGISTERED: Mutex<Option<Registered>> = Mutex::new(None);
 
-/// Calls `work` with what is registered.
+/// Calls `work` with the registered items.
 fn with<R>(work: impl FnOnce(&mut Registered) -> R) -> R {
     let mut registered: MutexGuard<'_, Option<Registered>> = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
     work(registered.get_or_insert_with(|| Registered {
@@ -50,12 +50,12 @@ fn with<R>(work: impl FnOnce(&mut Registered) -> R) -> R {
     }))
 }
 
-/// Registers a fat binary, which is not read before it is used.
+/// Registers a fat binary. It is not read before its first use.
 pub(crate) fn register(image: HostAddress) -> Handle {
     with(|registered| registered.binaries.add(Binary { image, library: None }))
 }
 
-/// Forgets a fat binary with all that it has, and unloads it.
+/// Unregisters a fat binary with all its contents, and unloads it.
 pub(crate) fn unregister(binary: Handle) -> Result {
     let removed = with(|registered| {
         registered.kernels.retain(|_, kernel| kernel.binary != binary);
@@ -84,17 +84,19 @@ pub(crate) fn register_variable(binary: Handle, address: HostAddress, name: Text
     Ok(())
 }
 
-/// Registers a managed variable of a fat binary: the program's own is a pointer, which gets its address when the binary is loaded.
+/// Registers a managed variable of a fat binary. The program's own variable is a pointer, which is
+/// set when the binary is loaded.
 pub(crate) fn register_managed(binary: Handle, pointer: HostAddress, name: Text) -> Result {
     register_variable(binary, pointer, name)?;
     with(|registered| registered.pointers.insert(pointer.0));
     Ok(())
 }
 
-/// Loads a fat binary in a context, and writes the pointers to its managed variables. The program asks for it before it reads them.
+/// Loads a fat binary in a context, and writes the pointers to its managed variables. The program
+/// calls this before it reads them.
 ///
 /// # Errors
-/// Why it cannot be loaded.
+/// The reason why it cannot be loaded.
 pub(crate) fn initialise(binary: Handle, context: Handle) -> Result {
     let module = load(binary, context)?;
     let pointers: Vec<(usize, Arc<str>)> = with(|registered| {
@@ -109,10 +111,10 @@ pub(crate) fn initialise(binary: Handle, context: Handle) -> Result {
     Ok(())
 }
 
-/// Loads a fat binary in a context, if it was not loaded before.
+/// Loads a fat binary in a context, unless it is already loaded.
 ///
 /// # Errors
-/// Why it cannot be loaded.
+/// The reason why it cannot be loaded.
 pub(crate) fn load(binary: Handle, context: Handle) -> Result<Handle> {
     let library = library(binary)?;
     state()?.module_of(library, context)
@@ -126,7 +128,7 @@ fn library(binary: Handle) -> Result<Handle> {
     })
 }
 
-/// The PTX of a fat binary; of relocatable ones, linked.
+/// The PTX of a fat binary. Relocatable ones are linked.
 fn ptx(image: HostAddress) -> Result<String> {
     let Some(parts) = image::parts_at(image)? else { return image::at(image) };
     Modules::of_program(parts).joined().map_err(|(error, text)| {
@@ -135,10 +137,12 @@ fn ptx(image: HostAddress) -> Result<String> {
     })
 }
 
-/// The function in a context of the kernel at an address of the program. A handle of the driver's, of a kernel or a function, is that.
+/// The function of a kernel in a context, by the kernel's address in the program. The driver's
+/// kernel and function handles are accepted too.
 ///
 /// # Errors
-/// `INVALID_DEVICE_FUNCTION` if it is neither; why the fat binary cannot be loaded, or the kernel is not supported.
+/// `INVALID_DEVICE_FUNCTION` if it is none of these; the error if the fat binary cannot be loaded
+/// or the kernel is not supported.
 pub(crate) fn function(address: HostAddress, context: Handle) -> Result<Handle> {
     let Some(Symbol { binary, name }) = with(|registered| registered.kernels.get(&address.0).cloned()) else {
         let found = state()?.function_in(address.0, context);
@@ -149,10 +153,10 @@ pub(crate) fn function(address: HostAddress, context: Handle) -> Result<Handle> 
     found.map_err(|error| if error == Error::NOT_FOUND { Error::INVALID_DEVICE_FUNCTION } else { error })
 }
 
-/// The driver's kernel for an address of the program.
+/// The driver's kernel for an address in the program.
 ///
 /// # Errors
-/// As [`function`].
+/// Same as [`function`].
 pub(crate) fn kernel(address: HostAddress) -> Result<Handle> {
     let Some(Symbol { binary, name }) = with(|registered| registered.kernels.get(&address.0).cloned()) else {
         return Err(Error::INVALID_DEVICE_FUNCTION);
@@ -161,7 +165,7 @@ pub(crate) fn kernel(address: HostAddress) -> Result<Handle> {
     state()?.kernel(library, &name)
 }
 
-/// The address in the program of the kernel that a function is; None if it is none of the program's.
+/// The address in the program of a function's kernel; None if the kernel is not the program's.
 pub(crate) fn address_of(function: Handle) -> Result<Option<HostAddress>> {
     let (module, name) = {
         let state = state()?;
@@ -181,10 +185,10 @@ pub(crate) fn address_of(function: Handle) -> Result<Option<HostAddress>> {
     Ok(found.next().map(|(address, _)| address))
 }
 
-/// Address and size in a context of the variable at an address of the program.
+/// Address and size in a context of the variable at an address in the program.
 ///
 /// # Errors
-/// `INVALID_SYMBOL` if there is none; why the fat binary cannot be loaded.
+/// `INVALID_SYMBOL` if there is no such variable; the error if the fat binary cannot be loaded.
 pub(crate) fn variable(address: HostAddress, context: Handle) -> Result<(u64, usize)> {
     let found = with(|registered| registered.variables.get(&address.0).cloned());
     let Symbol { binary, name } = found.ok_or(Error::INVALID_SYMBOL)?;

@@ -1,4 +1,4 @@
-//! Copies by their kind.
+//! Copies with a `cudaMemcpyKind`.
 
 use std::ffi::{c_int, c_uint};
 
@@ -12,10 +12,10 @@ use super::{binaries, bind};
 /// `cudaMemcpyDeviceToDevice`
 pub(crate) const DEVICE_TO_DEVICE: c_int = 3;
 
-/// Bytes of the largest access to which rows are aligned.
+/// Size in bytes of the largest access, to which rows are aligned.
 pub(crate) const ELEMENT: c_uint = 16;
 
-/// Where a copy's addresses are (`cudaMemcpyKind`).
+/// The locations of a copy's addresses (`cudaMemcpyKind`).
 ///
 /// # Errors
 /// `INVALID_COPY_KIND`
@@ -36,7 +36,8 @@ pub(crate) fn copy(to: u64, from: u64, bytes: usize, kind: c_int, stream: Option
     copy_2d((to, bytes), (from, bytes), (bytes, 1), kind, stream)
 }
 
-/// `cudaMemcpy2D`, `cudaMemcpy2DAsync`: addresses with their pitches, and bytes of a row with the number of rows.
+/// `cudaMemcpy2D`, `cudaMemcpy2DAsync`: addresses with their pitches, and bytes per row with the
+/// number of rows.
 pub(crate) fn copy_2d(
     (to, to_pitch): (u64, usize),
     (from, from_pitch): (u64, usize),
@@ -66,17 +67,17 @@ pub(crate) fn set_2d(
     fill_2d((address, pitch), value as u32, 1, (width, height), stream)
 }
 
-/// Address of the byte of a variable at which a copy of this size begins.
+/// The address at which a copy of this size begins in a variable.
 ///
 /// # Errors
-/// `INVALID_SYMBOL`; `INVALID_VALUE` if the copy ends outside of the variable.
+/// `INVALID_SYMBOL`; `INVALID_VALUE` if the copy extends past the variable's end.
 pub(crate) fn in_symbol(symbol: HostAddress, offset: usize, bytes: usize) -> Result<u64> {
     let (start, size) = binaries::variable(symbol, bind()?)?;
     let end = offset.checked_add(bytes).filter(|end| *end <= size);
     end.map(|_| start + offset as u64).ok_or(Error::INVALID_VALUE)
 }
 
-/// Allocates planes of pitched rows, and says where they are.
+/// Allocates planes of pitched rows, and writes their location.
 pub(crate) fn allocate_box(to: Out<PitchedPointer>, Extent3 { width, height, depth }: Extent3) -> Result {
     if to.is_null() {
         return Err(Error::INVALID_VALUE);

@@ -1,4 +1,4 @@
-//! What the runtime says of devices and pointers.
+//! The runtime's queries for devices and pointers.
 
 use std::ffi::{c_int, c_uint};
 
@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 
 use super::{bind, current_device, primary};
 
-/// `cudaMemoryTypeHost`, `cudaMemoryTypeDevice`, `cudaMemoryTypeManaged`; 0 is memory that CUDA does not know.
+/// `cudaMemoryTypeHost`, `cudaMemoryTypeDevice`, `cudaMemoryTypeManaged`; 0 is memory unknown to
+/// CUDA.
 const HOST: c_int = 1;
 const DEVICE: c_int = 2;
 const MANAGED: c_int = 3;
@@ -30,7 +31,7 @@ pub(crate) fn pointer_attributes(attributes: Out<PointerAttributes>, address: u6
     attributes.set(PointerAttributes { kind, device, on_device, on_host })
 }
 
-/// Lets the thread's device access another one's memory.
+/// Lets the thread's device access another device's memory.
 pub(crate) fn enable_peer(peer: c_int, flags: c_uint) -> Result {
     bind()?;
     if current_device()? as c_int == peer {
@@ -39,7 +40,7 @@ pub(crate) fn enable_peer(peer: c_int, flags: c_uint) -> Result {
     context::enable_peer(primary(peer)?, flags)
 }
 
-/// Ends what [`enable_peer`] has begun.
+/// Revokes the access that [`enable_peer`] gave.
 pub(crate) fn disable_peer(peer: c_int) -> Result {
     bind()?;
     context::disable_peer(primary(peer)?)
@@ -51,13 +52,13 @@ pub(crate) fn flags(flags: Out<c_uint>) -> Result {
     context::flags(flags)
 }
 
-/// Sets them.
+/// Sets the flags of the thread's device.
 pub(crate) fn set_flags(flags: c_uint) -> Result {
     let ordinal = current_device()?;
     context::set_primary_flags(ordinal as c_int, flags)
 }
 
-/// Makes a device's primary context (`cudaInitDevice`), with its flags if `has_flags` is not 0.
+/// Creates a device's primary context (`cudaInitDevice`), with its flags if `has_flags` is not 0.
 pub(crate) fn prepare(ordinal: c_int, flags: c_uint, has_flags: c_uint) -> Result {
     super::initialise()?;
     device::with_ordinal(ordinal)?;

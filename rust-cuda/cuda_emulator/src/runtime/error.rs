@@ -1,4 +1,4 @@
-//! The runtime's results, with their names and values in driver_types.h. Most are the driver's.
+//! The runtime's results, with the names and values from driver_types.h. Most are the driver's.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int};
@@ -6,14 +6,14 @@ use std::ffi::{CStr, c_int};
 use crate::error::Error;
 
 thread_local! {
-    /// The last error that a function has returned in this thread.
+    /// The last error that a function returned in this thread.
     static LAST: Cell<c_int> = const { Cell::new(0) };
 }
 
-/// Keeps an error for `cudaGetLastError`, which does not report that work is pending. Returns the code.
+/// Stores an error for `cudaGetLastError`, which does not report pending work. Returns the code.
 pub(crate) fn keep(code: c_int) -> c_int {
     if code != 0 && code != Error::NOT_READY.code() {
-        // A thread that ends asks for no error any more.
+        // An ending thread no longer asks for its error.
         let _has_ended = LAST.try_with(|last| last.set(code));
     }
     code
@@ -24,12 +24,12 @@ pub(crate) fn last() -> c_int {
     LAST.try_with(Cell::get).unwrap_or(0)
 }
 
-/// As [`last`], and forgets it.
+/// Like [`last`], and clears it.
 pub(crate) fn take_last() -> c_int {
     LAST.try_with(|last| last.replace(0)).unwrap_or(0)
 }
 
-/// The errors that the runtime alone has.
+/// Errors that only the runtime has.
 impl Error {
     pub(crate) const INVALID_CONFIGURATION: Self = Self::of_runtime(9);
     pub(crate) const INVALID_PITCH: Self = Self::of_runtime(12);
@@ -51,7 +51,7 @@ macro_rules! results {
             }
         }
 
-        /// The description of a result, as CUDA's programs print it.
+        /// The description of a result, as CUDA programs print it.
         pub(crate) fn text(code: c_int) -> &'static CStr {
             match code {
                 $($value => $text,)*
@@ -59,7 +59,7 @@ macro_rules! results {
             }
         }
 
-        /// The names and values of all results, for the comparison with driver_types.h.
+        /// The names and values of all results, for comparison with driver_types.h.
         pub const RUNTIME_RESULTS: &[(&str, i32)] = &[$((stringify!($result), $value)),*];
     };
 }

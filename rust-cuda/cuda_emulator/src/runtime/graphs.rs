@@ -1,4 +1,4 @@
-//! Parameters of a graph's nodes, which the runtime states in other terms than the driver.
+//! Parameters of graph nodes, converted between the runtime's form and the driver's.
 
 use std::ffi::c_int;
 
@@ -10,23 +10,23 @@ use crate::handles::Handle;
 
 use super::{arrays, binaries, bind, copies};
 
-/// The launch of a kernel at an address of the program, as the driver has it.
+/// Converts the launch of a kernel, given by its address in the program, to the driver's form.
 ///
 /// # Errors
-/// As [`binaries::function`].
+/// Same as [`binaries::function`].
 pub(crate) fn of_driver(parameters: KernelShape) -> Result<KernelShape> {
     let function = binaries::function(HostAddress(parameters.function), bind()?)?;
     Ok(KernelShape { function, ..parameters })
 }
 
-/// Parameters of a launch's node, with the address of the kernel in the program.
+/// Parameters of a kernel node, with the kernel's address in the program.
 pub(crate) fn kernel_node(node: Handle) -> Result<KernelShape> {
     let shape = graph_update::kernel_node(node)?.shape;
     let address = binaries::address_of(shape.function)?;
     Ok(KernelShape { function: address.map_or(shape.function, |address| address.0), ..shape })
 }
 
-/// A copy of bytes as a node's work.
+/// The work of a node that copies bytes.
 ///
 /// # Errors
 /// `INVALID_COPY_KIND`
@@ -36,13 +36,14 @@ pub(crate) fn copy_of_bytes(to: u64, from: u64, bytes: usize, kind: c_int) -> Re
     Ok(Copy { to, from, width: bytes, height: 1, depth: 1 })
 }
 
-/// The driver's kind of memory of an array (`CU_MEMORYTYPE_ARRAY`).
+/// The driver's memory type for an array (`CU_MEMORYTYPE_ARRAY`).
 const ARRAY: c_int = 3;
 
-/// A copy of a box, as the driver has it: in bytes, where the runtime counts an array's elements.
+/// Converts a 3D copy to the driver's form, which counts bytes instead of an array's elements.
 ///
 /// # Errors
-/// `INVALID_COPY_KIND`; `INVALID_HANDLE` if an array does not exist; `INVALID_VALUE` if its elements differ in size from the other's.
+/// `INVALID_COPY_KIND`; `INVALID_HANDLE` if an array does not exist; `INVALID_VALUE` if the arrays'
+/// elements differ in size.
 pub(crate) fn copy_of_box(copy: RuntimeCopy3D) -> Result<Copy3D> {
     let RuntimeCopy3D { source, destination, extent: [width, height, depth], kind } = copy;
     let (of_destination, of_source) = match kind {
@@ -72,10 +73,10 @@ pub(crate) fn copy_of_box(copy: RuntimeCopy3D) -> Result<Copy3D> {
     Ok(Copy3D { source, destination, width_bytes, height, depth })
 }
 
-/// A copy of the driver's node, as the runtime states it.
+/// Converts a copy node of the driver to the runtime's form.
 ///
 /// # Errors
-/// `INVALID_HANDLE` if an array does not exist any more.
+/// `INVALID_HANDLE` if an array no longer exists.
 pub(crate) fn box_of(copy: Copy3D) -> Result<RuntimeCopy3D> {
     let is_of_host = |place: &Place3D| place.memory == 1;
     let kind = match (is_of_host(&copy.destination), is_of_host(&copy.source), copy.source.memory) {

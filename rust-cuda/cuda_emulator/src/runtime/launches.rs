@@ -1,4 +1,4 @@
-//! Launches, and what is asked about kernels.
+//! Launches and queries about kernels.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -15,7 +15,7 @@ use crate::shape::{Attributes, Shape};
 
 use super::{binaries, bind};
 
-/// What `kernel<<<grid, block, shared, stream>>>` says.
+/// The execution configuration in `kernel<<<grid, block, shared, stream>>>`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Configuration {
     pub(crate) grid: Size3,
@@ -25,16 +25,16 @@ pub(crate) struct Configuration {
 }
 
 thread_local! {
-    /// The configurations whose launches have not begun yet.
+    /// Configurations of launches that have not started yet.
     static CONFIGURATIONS: RefCell<Vec<Configuration>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Keeps the configuration of the launch that comes next.
+/// Stores the configuration of the next launch.
 pub(crate) fn push(configuration: Configuration) {
     CONFIGURATIONS.with_borrow_mut(|kept| kept.push(configuration));
 }
 
-/// The configuration that was kept last.
+/// Returns the configuration that was stored last.
 ///
 /// # Errors
 /// `MISSING_CONFIGURATION` if there is none.
@@ -45,7 +45,7 @@ pub(crate) fn pop() -> Result<Configuration> {
 /// The function of a kernel in the current context.
 ///
 /// # Errors
-/// `INVALID_DEVICE_FUNCTION`, or why its fat binary cannot be loaded.
+/// `INVALID_DEVICE_FUNCTION`, or the error if its fat binary cannot be loaded.
 pub(crate) fn function_of(kernel: HostAddress) -> Result<Handle> {
     binaries::function(kernel, bind()?)
 }
@@ -53,7 +53,7 @@ pub(crate) fn function_of(kernel: HostAddress) -> Result<Handle> {
 /// Launches a kernel.
 ///
 /// # Errors
-/// `INVALID_CONFIGURATION` if no launch can have such a grid or block; otherwise the driver's.
+/// `INVALID_CONFIGURATION` if the grid or block size is impossible; otherwise the driver's error.
 pub(crate) fn launch(
     kernel: HostAddress,
     Configuration { grid, block, shared_bytes, stream }: Configuration,
@@ -72,10 +72,10 @@ pub(crate) fn launch_configured(config: RuntimeLaunchConfig, kernel: HostAddress
     launch_with(of_driver(config)?, function, arguments, HostAddress(0))
 }
 
-/// The configuration of a launch, as the driver has it.
+/// Converts a launch configuration to the driver's form.
 ///
 /// # Errors
-/// `INVALID_CONFIGURATION` if no launch can have it.
+/// `INVALID_CONFIGURATION` if the configuration is impossible.
 pub(crate) fn of_driver(config: RuntimeLaunchConfig) -> Result<RawLaunchConfig> {
     let RuntimeLaunchConfig { grid, block, shared_bytes, stream, attributes, attribute_count } = config;
     let shared_bytes = check(grid, block, shared_bytes)?;
@@ -101,7 +101,8 @@ pub(crate) fn attributes(to: Out<FunctionAttributes>, kernel: HostAddress) -> Re
         constant_bytes: bytes(2)?,
         local_bytes: bytes(3)?,
         max_threads: value(0)?,
-        // From the number of registers to the updates of nodes, as the driver numbers them; then modes that are not known.
+        // From the number of registers to the node updates, in the driver's numbering; then modes
+        // that are not known.
         others: [
             value(4)?,
             value(5)?,
@@ -122,7 +123,7 @@ pub(crate) fn attributes(to: Out<FunctionAttributes>, kernel: HostAddress) -> Re
     })
 }
 
-/// Checks a configuration of caches, which has no effect.
+/// Checks a cache configuration, which has no effect.
 pub(crate) fn set_cache(kernel: HostAddress, config: c_int) -> Result {
     function_of(kernel)?;
     if (0..=3).contains(&config) { Ok(()) } else { Err(Error::INVALID_VALUE) }

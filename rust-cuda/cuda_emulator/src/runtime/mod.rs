@@ -1,8 +1,10 @@
-//! CUDA's runtime library over the driver: what `libcudart` keeps, and the driver does not.
+//! CUDA's runtime library on top of the driver: the state that `libcudart` keeps and the driver
+//! does not.
 //!
-//! A thread has a device, whose primary context is made when a function first needs it. The kernels and variables of a program are known
-//! by addresses in the program, which its initialisers register together with the fat binaries that have their PTX. A fat binary is a
-//! library of the driver, loaded when one of its kernels or variables is first used.
+//! Each thread has a device. Its primary context is created when a function first needs it. A
+//! program's kernels and variables are identified by addresses in the program. Its initializers
+//! register these together with the fat binaries that contain the PTX. A fat binary becomes a
+//! driver library, loaded on first use of one of its kernels or variables.
 
 pub(crate) mod arrays;
 pub(crate) mod binaries;
@@ -25,12 +27,13 @@ thread_local! {
     static DEVICE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Initialises the driver. Errors of the environment are as if there were no device.
+/// Initializes the driver. If the environment has errors, the result is the same as without a
+/// device.
 pub(crate) fn initialise() -> Result {
     driver::initialise(0)
 }
 
-/// The ordinal of the thread's device: that of the current context if there is one.
+/// The ordinal of the thread's device: the current context's device if there is a context.
 pub(crate) fn current_device() -> Result<usize> {
     initialise()?;
     let state = state()?;
@@ -38,10 +41,10 @@ pub(crate) fn current_device() -> Result<usize> {
     Ok(of_context.map_or_else(|| DEVICE.get(), |context| context.ordinal))
 }
 
-/// Has a context current: the one that is, or the primary one of the thread's device.
+/// Makes a context current if there is none: the primary context of the thread's device.
 ///
 /// # Errors
-/// Those of the driver's initialisation.
+/// Errors of the driver's initialization.
 pub(crate) fn bind() -> Result<Handle> {
     initialise()?;
     let current = context::current().filter(|context| state().is_ok_and(|state| state.contexts.get(*context).is_ok()));
@@ -51,7 +54,7 @@ pub(crate) fn bind() -> Result<Handle> {
     }
 }
 
-/// Makes a device the thread's, and its primary context the current one.
+/// Sets the thread's device, and makes its primary context current.
 ///
 /// # Errors
 /// `INVALID_DEVICE`
@@ -68,7 +71,7 @@ fn make_current(ordinal: usize) -> Result<Handle> {
     Ok(context)
 }
 
-/// Destroys the primary context of the thread's device, and what it has.
+/// Destroys the primary context of the thread's device, with its contents.
 pub(crate) fn reset_device() -> Result {
     let ordinal = current_device()?;
     context::reset_primary(ordinal as i32)?;
@@ -85,7 +88,8 @@ pub(crate) fn primary(ordinal: i32) -> Result<Handle> {
     Ok(state()?.primary_of_runtime(ordinal))
 }
 
-/// The error for what a pointer of the program should be, and is not.
+/// Replaces `INVALID_HANDLE` with the error for the kind of pointer that the program should have
+/// passed.
 fn none_is(error: Error) -> impl Fn(Error) -> Error {
     move |found| if found == Error::INVALID_HANDLE { error } else { found }
 }

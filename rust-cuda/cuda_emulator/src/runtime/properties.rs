@@ -1,4 +1,4 @@
-//! `cudaDeviceProp`, whose fields differ between CUDA 12 and 13.
+//! `cudaDeviceProp`. Its fields differ between CUDA 12 and 13.
 
 use std::ffi::c_int;
 
@@ -11,28 +11,28 @@ use crate::host;
 /// A version of the structure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// The first part of that of CUDA 12, which a function of an older name has.
+    /// The first part of CUDA 12's structure, used by a function with an older name.
     Eleven,
-    /// Of CUDA 12.
+    /// CUDA 12.
     Twelve,
-    /// Of CUDA 13.
+    /// CUDA 13.
     Thirteen,
 }
 
 use Layout::{Eleven, Thirteen, Twelve};
 
-/// What a field has, and its size.
+/// The content of a field, which determines its size.
 #[derive(Clone, Copy, Debug)]
 enum Content {
     /// The device's name.
     Name,
     /// Its UUID.
     Uuid,
-    /// Its identifier on Windows, of 8 bytes: none.
+    /// Its 8-byte identifier on Windows: none.
     Luid,
-    /// Bytes of its memory.
+    /// Size of its memory in bytes.
     Memory,
-    /// Attributes of the driver (`CUdevice_attribute`), each as an `int`; 0 is none.
+    /// Driver attributes (`CUdevice_attribute`), each as an `int`; 0 means none.
     Ints(&'static [c_int]),
     /// An attribute as a `size_t`.
     Size(c_int),
@@ -40,7 +40,7 @@ enum Content {
 
 use Content::{Ints, Luid, Memory, Name, Size, Uuid};
 
-/// The fields in their order, with the layout that alone has them.
+/// The fields in order. A field with a layout exists only in that layout.
 const FIELDS: &[(&str, Content, Option<Layout>)] = &[
     ("name", Name, None),
     ("uuid", Uuid, None),
@@ -146,10 +146,10 @@ const FIELDS: &[(&str, Content, Option<Layout>)] = &[
     ("reserved", Ints(&[0; 63]), Some(Twelve)),
 ];
 
-/// Size of the structure of CUDA 11 in bytes.
+/// Size of CUDA 11's structure in bytes.
 const SIZE_OF_ELEVEN: usize = 712;
 
-/// Names and offsets of the fields, for the comparison with the headers.
+/// Names and offsets of the fields, for comparison with the headers.
 pub fn offsets(layout: Layout) -> Vec<(&'static str, usize)> {
     fields(layout).map(|(name, offset, _)| (name, offset)).collect()
 }
@@ -204,7 +204,7 @@ impl Content {
     }
 }
 
-/// Writes what a device is.
+/// Writes the properties of a device.
 pub(crate) fn write(to: HostAddress, layout: Layout, ordinal: c_int) -> Result {
     let (_, architecture) = device::with_ordinal(ordinal)?;
     let mut bytes = Vec::new();

@@ -7,12 +7,12 @@ use test_support::{Need, skip};
 
 use crate::{emulated, file, text};
 
-/// `driver_api.c`, as [`compiled_from`] makes it.
+/// Compiles `driver_api.c` with [`compiled_from`].
 pub(crate) fn compiled(test: &str) -> Option<PathBuf> {
     compiled_from("driver_api.c", test)
 }
 
-/// A program, compiled for a test and linked with the library; None if there is no compiler.
+/// Compiles a program for a test and links it with the library; None if there is no compiler.
 fn compiled_from(source: &str, test: &str) -> Option<PathBuf> {
     if !cfg!(target_os = "linux") {
         return None;
@@ -65,7 +65,7 @@ fn a_program_goes_on_after_faults() {
         let said = text(&output);
         assert!(said.contains("all calls returned what they should"), "{options:?}: {said}");
         assert_eq!(output.status.code(), Some(1), "{options:?}: {said}");
-        // The launch that repeats a fault is counted.
+        // A launch that repeats an error is only counted.
         assert_eq!(said.matches("in the launch of far ").count(), 1, "{options:?}: {said}");
         assert!(said.contains(" 2 faults\n"), "{options:?}: {said}");
         let summary = "  PTX line 33: error: out-of-bounds in far: 3 times in 2 launches\n  PTX line 38: error: trap in stops: 5 times\n";
@@ -194,7 +194,7 @@ fn an_asynchronous_order_shows_what_lacks_a_synchronisation() {
         assert!(succeeds && said.contains("all results are right"), "{seed}: {said}");
         assert!(errors.starts_with(&format!("CUDA emulator: async order {seed}\n")), "{errors}");
     }
-    // An order is the same each time.
+    // The same seed gives the same order each time.
     assert_eq!(run(5, "freed").1, run(5, "freed").1);
     std::fs::remove_file(program).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Programs that know nothing of the emulator run on it: in C, in Rust on cust, and in Python.
+//! Programs that are unaware of the emulator run on it: in C, in Rust with cust, and in Python.
 
 mod c;
 mod python;
@@ -13,14 +13,14 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
 }
 
-/// Output of a program that `cuda-emulate run` runs with these options.
+/// Output of a program that runs under `cuda-emulate run` with these options.
 fn emulated(options: &[&str], program: &Path, arguments: &[&str]) -> Output {
     let mut runner = Command::new(env!("CARGO_BIN_EXE_cuda-emulate"));
     runner.arg("run").args(options).arg(program).args(arguments);
     runner.output().expect("the runner starts")
 }
 
-/// What a program has written, to both.
+/// A program's output, stdout and stderr.
 fn text(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat()
 }

@@ -1,4 +1,5 @@
-//! Programs in Python, as students write them: on Numba, and on cuda-core. `FOREIGN_PYTHON` names a Python that has both.
+//! Typical student programs in Python, with Numba and cuda-core. `FOREIGN_PYTHON` names a Python
+//! that has both.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -7,13 +8,13 @@ use test_support::{Need, path_in, skip};
 
 use crate::{emulated, file, text};
 
-/// The output of one of the programs; None if no Python here can import what it needs.
+/// The output of a program; None if no Python here can import `module`.
 #[track_caller]
 fn run(module: &str, options: &[&str], program: &str) -> Option<Output> {
     run_with(module, options, program, &[])
 }
 
-/// As `run`, with arguments of the program.
+/// Like `run`, with arguments for the program.
 #[track_caller]
 fn run_with(module: &str, options: &[&str], program: &str, arguments: &[&str]) -> Option<Output> {
     let python: PathBuf = path_in("FOREIGN_PYTHON", Need::ForeignPtx)?;
@@ -133,7 +134,7 @@ fn pytest_fails_each_test_in_which_a_kernel_has_a_fault() {
     assert!(said.contains("3 failed, 2 passed, 1 error"), "{said}");
     assert!(said.contains("\n2 launches of this test had a fault:\n"), "{said}");
     assert!(said.contains("AssertionError: as it says"), "{said}");
-    // Without the option a test with a fault passes, and the exit code says that there is one.
+    // Without the option a test passes despite an error, and the exit code reports it.
     let arguments = [&arguments[..], &["-k", "wrong_again"]].concat();
     let output = emulated(&[], &python, &arguments);
     assert!(text(&output).contains("1 passed") && output.status.code() == Some(1), "{}", text(&output));
@@ -168,7 +169,8 @@ fn tiles_are_copied_by_tensor_maps_and_multiplied_by_a_warpgroup() {
         assert!(output.status.success() && said.contains("all results are right\n"), "{options:?}: {said}");
         assert!(said.contains(" 0 faults\n"), "{options:?}: {said}");
     }
-    // Without the wait, the next tile is written while the product reads, and the result is used too early.
+    // Without the wait, the next tile is written while the product reads, and the result is used
+    // too early.
     let Some(output) = run_with("cuda.core", &[], "tensor_cores.py", &["race"]) else { return };
     let said = text(&output);
     assert!(said.contains(": race: writes 16 bytes at ") && said.contains(" reads at PTX line "), "{said}");

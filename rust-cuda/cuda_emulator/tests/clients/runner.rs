@@ -1,4 +1,4 @@
-//! The runner's own command line.
+//! The runner's command line.
 
 use std::path::Path;
 use std::process::Command;
@@ -39,7 +39,7 @@ fn a_signal_ends_the_program_and_then_the_runner() {
 
     for (signal, code) in [("TERM", 7), ("HUP", 8), ("INT", 9)] {
         let mut runner = Command::new(env!("CARGO_BIN_EXE_cuda-emulate"));
-        // It looks for the file for ten minutes.
+        // The script looks for the file for ten minutes.
         let script = "trap 'exit 7' TERM; trap 'exit 8' HUP; echo ready; for i in $(seq 6000); do sleep 0.1; test -e \"$0\" && exit 9; done";
         let folder = tempfile::tempdir().unwrap();
         let end = folder.path().join("end");
@@ -51,7 +51,7 @@ fn a_signal_ends_the_program_and_then_the_runner() {
         let sent = Command::new("kill").args(["-s", signal, &process.id().to_string()]).status().unwrap();
         assert!(sent.success());
         if signal == "INT" {
-            // A terminal would send it to the program too.
+            // A terminal would send the signal to the program too.
             std::fs::write(&end, "").unwrap();
         }
         let output = process.wait_with_output().unwrap();

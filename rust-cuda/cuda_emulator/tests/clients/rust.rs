@@ -1,5 +1,5 @@
-//! Rust programs on cust alone, whose calls reach the driver through `cuda_driver`. Each test runs in a process of its own, whose driver
-//! is the emulator.
+//! Rust programs that use only cust, which calls the driver through `cuda_driver`. Each test runs
+//! in its own process with the emulator as the driver.
 
 #![allow(unsafe_code, reason = "launches, and calls of the driver's functions that cust has no safe ones for")]
 
@@ -15,7 +15,7 @@ use cust::sys::{self, CUresult};
 
 use crate::text;
 
-/// The variable that is set in the process that runs a test's body.
+/// Variable that is set in the process that runs a test's body.
 const IN_CHILD: &str = "CUDA_EMULATOR_TEST_IN_CHILD";
 
 const PTX: &str = "
@@ -48,13 +48,13 @@ const PTX: &str = "
 }
 ";
 
-/// Runs `body`, the body of the test `test`, in a process whose driver is the emulator with these options; returns what that process and
-/// the emulator have written. None in that process.
+/// Runs `body`, the body of the test `test`, in a process with the emulator as its driver and these
+/// options. Returns the output of that process and of the emulator, or None in that process itself.
 fn emulated(test: &str, options: &[&str], body: impl FnOnce()) -> Option<String> {
     emulated_in(test, options, &[], body)
 }
 
-/// As `emulated`, in a process with these variables.
+/// Like `emulated`, in a process with these environment variables.
 fn emulated_in(test: &str, options: &[&str], variables: &[(&str, &str)], body: impl FnOnce()) -> Option<String> {
     if std::env::var_os(IN_CHILD).is_some() {
         body();
@@ -96,7 +96,8 @@ fn a_program_on_cust_runs() {
         let (start, end) = (Event::new(EventFlags::DEFAULT).unwrap(), Event::new(EventFlags::DEFAULT).unwrap());
         start.record(&stream).unwrap();
         for _ in 0..2 {
-            // SAFETY: these are the kernel's parameters, and it checks its index against the length.
+            // SAFETY: these are the kernel's parameters, and it checks its index against the
+            // length.
             unsafe { launch!(scale<<<8, 128, 0, stream>>>(buffer.as_device_ptr(), buffer.len(), 3.0_f32)) }.unwrap();
         }
         end.record(&stream).unwrap();
@@ -106,7 +107,7 @@ fn a_program_on_cust_runs() {
         buffer.copy_to(&mut result).unwrap();
         assert!(result.iter().zip(&values).all(|(result, value)| *result == 9.0 * value));
         let mut unified = UnifiedBuffer::new(&1.5_f32, 10).unwrap();
-        // SAFETY: as above; host and kernel access the buffer one after the other.
+        // SAFETY: as above; host and kernel do not access the buffer at the same time.
         unsafe { launch!(scale<<<1, 32, 0, stream>>>(unified.as_unified_ptr(), unified.len(), 2.0_f32)) }.unwrap();
         stream.synchronize().unwrap();
         assert_eq!(unified[..], [3.0; 10]);
@@ -216,7 +217,8 @@ fn the_jit_compiler_writes_its_log() {
         let (options, values) = (options.as_mut_ptr(), values.as_mut_ptr());
         let mut module = std::ptr::null_mut();
         let image = c".version 7.0\n.target sm_75\n.address_size 64\n.entry k() { nonsense; }".as_ptr().cast();
-        // SAFETY: the image is a C string; the two options have a value each, a buffer and its size.
+        // SAFETY: the image is a C string; the two options have one value each: a buffer and its
+        // size.
         let result = unsafe { sys::cuModuleLoadDataEx(&raw mut module, image, 2, options, values) };
         assert_eq!(result, CUresult::CUDA_ERROR_INVALID_PTX);
         let log = std::ffi::CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();

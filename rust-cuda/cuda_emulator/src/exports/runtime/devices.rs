@@ -17,7 +17,7 @@ export! {
     };
     fn cudaGetDeviceProperties_v2(properties: HostAddress, ordinal: c_int) =>
         properties::write(properties, Layout::Twelve, ordinal);
-    // All devices are emulated, and the first fits as well as any.
+    // All devices are emulated, so the first fits as well as any.
     fn cudaChooseDevice(ordinal: Out<c_int>, _properties: HostAddress) => ordinal.set(0);
     fn cudaDeviceGetAttribute(value: Out<c_int>, attribute: c_int, ordinal: c_int) =>
         device::attribute(value, attribute, ordinal);

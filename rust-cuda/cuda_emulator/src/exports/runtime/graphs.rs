@@ -1,4 +1,4 @@
-//! Graphs: their nodes, and their launches.
+//! Graphs: their nodes and launches.
 
 use std::ffi::{c_int, c_uint};
 
@@ -15,17 +15,18 @@ use crate::runtime::copies::in_symbol;
 use crate::runtime::graphs::{box_of, copy_of_box, copy_of_bytes, kernel_node, of_driver};
 use crate::runtime::version;
 
-/// The last two parameters of a function that has edges' data between its nodes and their number, from CUDA 13 on: the number.
+/// The number of nodes for functions that have an edge data parameter in front of the number since
+/// CUDA 13.
 fn count(edges_or_count: usize, count: usize) -> usize {
     if version::is_twelve() { edges_or_count } else { count }
 }
 
-/// As [`count`], of functions that write both.
+/// Like [`count`], for functions that write both.
 fn edges_and_count(edges_or_count: Out<usize>, count: Out<usize>) -> (HostAddress, Out<usize>) {
     if version::is_twelve() { (HostAddress(0), edges_or_count) } else { (edges_or_count.address(), count) }
 }
 
-/// A copy of a node, from or to one plane.
+/// The work of a copy node, from or to one plane.
 fn copy_work(parameters: In<RuntimeCopy3D>) -> Result<memory::Copy> {
     memory::copy_node(copy_of_box(parameters.get()?)?)
 }
@@ -38,7 +39,7 @@ export! {
     fn cudaGraphGetNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) => graph_queries::nodes(graph, nodes, count);
     fn cudaGraphGetRootNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) =>
         graph_queries::roots(graph, nodes, count);
-    // In CUDA 12, these three have no data of edges before the number.
+    // In CUDA 12, these three have no edge data before the number.
     fn cudaGraphGetEdges(
         graph: Handle, from: Out<Handle>, to: Out<Handle>, edges_or_count: Out<usize>, count: Out<usize>,
     ) => {

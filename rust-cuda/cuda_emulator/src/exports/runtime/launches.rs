@@ -49,7 +49,7 @@ export! {
         function::parameter_count(function_of(kernel)?, count);
     fn cudaGetFuncBySymbol(function: Out<Handle>, kernel: HostAddress) => function.set(function_of(kernel)?);
     fn cudaGetKernel[__cudaGetKernel](kernel: Out<Handle>, address: HostAddress) => {
-        // The library is loaded where its kernels are first asked for.
+        // This loads the library, which is loaded when one of its kernels is first requested.
         binaries::function(address, bind()?)?;
         kernel.set(binaries::kernel(address)?)
     };

@@ -49,7 +49,7 @@ export! {
     fn cudaHostGetFlags(flags: Out<c_uint>, pointer: HostAddress) => shared::flags(flags, pointer);
     fn cudaMallocManaged(pointer: Out<u64>, bytes: usize, flags: c_uint) =>
         shared::allocate_managed(pointer, bytes, flags);
-    // The parameters after these differ between CUDA 12 and 13, and are without an effect.
+    // The following parameters differ between CUDA 12 and 13, and have no effect.
     fn cudaMemPrefetchAsync[cudaMemPrefetchAsync_ptsz, cudaMemPrefetchAsync_v2, cudaMemPrefetchAsync_v2_ptsz](
         address: u64, bytes: usize,
     ) => memory::hint(address, bytes);

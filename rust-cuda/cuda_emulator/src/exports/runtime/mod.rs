@@ -1,4 +1,5 @@
-//! The functions of CUDA's runtime library, by the names that they have in NVIDIA's. The runner puts the library in its place.
+//! The functions of CUDA's runtime library, under the same names as in NVIDIA's. The runner
+//! substitutes this library.
 
 mod arrays;
 mod devices;
@@ -17,11 +18,11 @@ use crate::runtime::{self, error};
 
 pub use unsupported::UNSUPPORTED as RUNTIME_UNSUPPORTED;
 
-/// Names of the functions that do what they do in NVIDIA's library, by groups.
+/// Names of the functions that behave as in NVIDIA's library, by group.
 pub const RUNTIME_IMPLEMENTED: [&[&str]; 7] =
     [program::NAMES, arrays::NAMES, devices::NAMES, memory::NAMES, launches::NAMES, streams::NAMES, graphs::NAMES];
 
-/// The functions with their parameters, by groups.
+/// The functions with their parameters, by group.
 pub(super) const FUNCTIONS: [fn() -> Vec<Exported>; 7] = [
     program::functions,
     arrays::functions,
@@ -32,12 +33,12 @@ pub(super) const FUNCTIONS: [fn() -> Vec<Exported>; 7] = [
     graphs::functions,
 ];
 
-/// The integer for a result, as C gets it, which is also the thread's last error.
+/// Converts a result to the integer that C gets, and stores it as the thread's last error.
 fn returned(name: &str, body: impl FnOnce() -> Result) -> c_int {
     error::keep(super::returned(name, body))
 }
 
-/// As [`returned`], with a context that is current.
+/// Like [`returned`], and makes a context current first.
 fn bound(name: &str, body: impl FnOnce() -> Result) -> c_int {
     returned(name, || {
         runtime::bind()?;

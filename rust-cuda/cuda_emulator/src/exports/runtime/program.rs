@@ -1,4 +1,5 @@
-//! What needs no context: the registration of the program's kernels, the threads' devices and errors, versions.
+//! Functions that need no context: registration of the program's kernels, the threads' devices and
+//! errors, and versions.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -16,7 +17,8 @@ use crate::runtime::{self, binaries, error, launches, version};
 macro_rules! exported {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block)*) => {
         $(
-            // SAFETY: this is the function of that name in NVIDIA's library, whose callers pass pointers that are null or valid.
+            // SAFETY: this is the function of that name in NVIDIA's library. Its callers pass
+            // pointers that are null or valid.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> $result $body
         )*
@@ -114,7 +116,8 @@ export! {
     ) => entry_point(name, function, version as c_int, flags, status);
 }
 
-/// A function of the driver. One that is not found is null, and no error where the caller asks for the status.
+/// Looks up a driver function. A function that is not found is null; this is not an error if the
+/// caller asks for the status.
 fn entry_point(
     name: Text,
     function: Out<*const c_void>,

@@ -35,7 +35,7 @@ export! {
         stream: Handle, status: Out<c_int>, id: Out<u64>, graph: Out<Handle>, nodes: Out<*const c_void>,
         edges: Out<*const c_void>, count: Out<usize>,
     ) => {
-        // In CUDA 12, this name has the first three parameters alone.
+        // In CUDA 12, the function of this name has only the first three parameters.
         if version::is_twelve() {
             return stream::capture_info(stream, status, id);
         }

@@ -1,4 +1,5 @@
-//! The functions of the runtime library that the emulator does not have. Each says so once, and returns `cudaErrorNotSupported`.
+//! Functions of the runtime library that the emulator does not support. Each reports this once and
+//! returns `cudaErrorNotSupported`.
 
 use crate::exports::unsupported::unsupported;
 
