@@ -18,7 +18,7 @@ fn main() -> Result<(), gpu::OpenError> {
     let mut devices = vec![Device::simulator()];
     match Device::interpreter(newest, InterpreterOptions::default()) {
         Ok(interpreter) => devices.push(interpreter),
-        // Without a toolchain there is no PTX of changed kernels.
+        // Without a toolchain there is no PTX for changed kernels.
         Err(gpu::OpenError::StalePtx { reason }) => println!("no PTX to interpret: {reason}"),
         Err(error) => return Err(error),
     }

@@ -1,4 +1,4 @@
-//! What distinguishes the devices: the only file that lists them.
+//! Differences between the devices. This is the only file that lists them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -26,7 +26,8 @@ pub(crate) enum Backend {
     Interpreter(Rc<Interpreter>),
 }
 
-/// Each launch's kernel and counts; None until [`Backend::take_simulator_reports`] is first called.
+/// The kernel and counts of each launch; None until [`Backend::take_simulator_reports`] is first
+/// called.
 type SimulatorReports = Rc<RefCell<Option<Vec<(&'static str, LaunchReport)>>>>;
 
 impl Backend {
@@ -34,7 +35,7 @@ impl Backend {
         Self::Simulator { options, reason: reason.map(Rc::new), reports: Rc::default() }
     }
 
-    /// The simulator's reports since the last call. The first call starts keeping them.
+    /// The simulator's reports since the last call. The first call starts collecting them.
     pub(crate) fn take_simulator_reports(&self) -> Vec<(&'static str, LaunchReport)> {
         match self {
             Self::Simulator { reports, .. } => reports.replace(Some(Vec::new())).unwrap_or_default(),
@@ -132,7 +133,7 @@ impl Backend {
         Ok(simulator::max_cooperative_blocks(config.block.count()) / u32::from(config.cluster))
     }
 
-    /// Memory for `length` uninitialised elements.
+    /// Memory for `length` uninitialized elements.
     pub(crate) fn uninitialized<T: Element>(&self, length: usize) -> Result<Box<dyn Storage<T>>, Error> {
         Ok(match self {
             Self::Cuda(cuda) => Box::new(CudaBuffer::uninitialized(cuda, length)?),
@@ -179,7 +180,7 @@ impl Backend {
     }
 }
 
-/// The simulator's result of a launch, whose report is kept if reports are.
+/// Returns the simulator's result of a launch, and keeps its report if reports are being collected.
 fn reported(
     reports: &SimulatorReports,
     kernel: &'static str,
@@ -192,7 +193,7 @@ fn reported(
     Ok(report)
 }
 
-/// Launches that a device has checked and repeats, with the arguments as they were.
+/// Launches that a device has checked and repeats with the same arguments.
 #[derive(Debug)]
 pub(crate) enum Recorded<'a> {
     Cuda(&'a Cuda, Vec<CudaLaunch>),
@@ -201,7 +202,7 @@ pub(crate) enum Recorded<'a> {
 }
 
 impl<'a> Recorded<'a> {
-    /// No launches of a device yet; they live no longer than the recording.
+    /// An empty list of a device's launches. They live no longer than the recording.
     pub(crate) fn new(backend: &'a Backend, _: &'a Recording) -> Self {
         match backend {
             Backend::Cuda(cuda) => Self::Cuda(cuda, Vec::new()),
@@ -217,8 +218,9 @@ impl<'a> Recorded<'a> {
         match self {
             Self::Cuda(cuda, launches) => launches.push(cuda.prepare(launch)?),
             Self::Simulator(options, _, launches) => {
-                // SAFETY: a `Recording` outlives the launch. Until its end no buffer of this thread is freed, all operations on buffers
-                // that access elements are rejected, and buffers are not `Send`.
+                // SAFETY: a `Recording` outlives the launch. Until it ends, no buffer of this
+                // thread is freed, all operations on buffers that access elements are rejected, and
+                // buffers are not `Send`.
                 let recorded = unsafe { launch.record(options.clone()) };
                 launches.push(recorded.map_err(|error| Error::simulated(kernel, error))?);
             }

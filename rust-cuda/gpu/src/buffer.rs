@@ -9,9 +9,10 @@ use cuda_std::{BufferMut, BufferRef, Element, Memory};
 use crate::storage::Storage;
 use crate::{Error, recording};
 
-/// Elements in the memory of a device. Dropping it frees the memory; while launches are recorded and replayed, the memory is freed
-/// afterwards. A GPU's device keeps freed memory, up to an eighth of the GPU's, for later buffers of the same size; with
-/// `GPU_MEMORY_POOL=off` in the environment it keeps none.
+/// Elements in a device's memory. Dropping it frees the memory; during recording and replay, the
+/// memory is freed afterwards. A GPU device keeps freed memory, up to an eighth of the GPU's
+/// memory, for later buffers of the same size. With `GPU_MEMORY_POOL=off` in the environment it
+/// keeps none.
 pub struct Buffer<T: Element> {
     storage: ManuallyDrop<Box<dyn Storage<T>>>,
 }
@@ -72,7 +73,7 @@ impl<T: Element> Buffer<T> {
         self.storage.copy_from(first, values)
     }
 
-    /// Reads all elements, initialised or not. The copy runs after the launches queued before it.
+    /// Reads all elements, initialized or not. The copy runs after the launches queued before it.
     ///
     /// # Errors
     /// If the lengths differ, or one of those launches failed.
@@ -85,9 +86,10 @@ impl<T: Element> Buffer<T> {
     /// All elements. The copy runs after the launches queued before it.
     ///
     /// # Errors
-    /// If one of those launches failed. On the simulator and the interpreter also if an element is uninitialised, because no kernel and
-    /// no copy has written it: its value would be undefined on a GPU. [`to_vec_at`](Self::to_vec_at) reads a part that was written,
-    /// and [`copy_to`](Self::copy_to) all elements, initialised or not.
+    /// If one of those launches failed. On the simulator and the interpreter also if an element is
+    /// uninitialized because no kernel and no copy has written it: on a GPU its value would be
+    /// undefined. Use [`to_vec_at`](Self::to_vec_at) to read a part that was written, and
+    /// [`copy_to`](Self::copy_to) to read all elements, initialized or not.
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         self.to_vec_at(0..self.len())
     }

@@ -5,15 +5,16 @@ use cuda_std::Element;
 /// The bytes of a slice of elements.
 #[allow(unsafe_code)]
 pub(crate) fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
-    // SAFETY: an element is a scalar or a vector of scalars without padding, so that each of its bytes is initialised;
-    // a byte has alignment 1; the slice covers the same memory for the same lifetime.
+    // SAFETY: an element is a scalar or a vector of scalars without padding, so each of its bytes
+    // is initialized; a byte has alignment 1; the slice covers the same memory for the same
+    // lifetime.
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
 /// The mutable bytes of a slice of elements.
 #[allow(unsafe_code)]
 pub(crate) fn bytes_of_mut<T: Element>(values: &mut [T]) -> &mut [u8] {
-    // SAFETY: as in `bytes_of`, and `Element` requires that any bit pattern is a value.
+    // SAFETY: as in `bytes_of`, and `Element` requires that any bit pattern is valid.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
 

@@ -1,4 +1,5 @@
-//! Captured launches: a launch on the PTX interpreter, written to files that `kernel-debugger` runs again.
+//! Captured launches: a launch on the PTX interpreter, written to files that `kernel-debugger` can
+//! replay.
 
 use std::fs;
 use std::io;
@@ -11,32 +12,33 @@ use ptx_interpreter::{Machine, Options};
 use crate::Error;
 use crate::interpreter::InterpreterLaunch;
 
-/// The launch that is captured.
+/// Selects the launch to capture.
 ///
-/// A device opens with the one that the environment asks for: `KERNEL_CAPTURE=/some/directory` captures the first
-/// launch of a program, `KERNEL_CAPTURE_KERNEL=max_kernel` the first of that kernel, and `max_kernel:3` the third. A
-/// capture that is in the directory already is left as it is.
+/// A device captures the launch that the environment selects when it opens.
+/// `KERNEL_CAPTURE=/some/directory` captures the first launch of a program.
+/// `KERNEL_CAPTURE_KERNEL=max_kernel` captures the first launch of that kernel, and `max_kernel:3`
+/// the third. An existing capture in the directory is not overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     directory: PathBuf,
     /// The kernel; None for any.
     kernel: Option<String>,
-    /// Number of launches of the kernel that come before.
+    /// Number of the kernel's launches to skip first.
     skipped: u64,
-    /// Whether the launch runs too, once it is captured.
+    /// Whether the launch still runs after it is captured.
     pub(crate) runs: bool,
 }
 
-/// Name of a capture's launch file, which is written last.
+/// Name of a capture's launch file. It is written last.
 const LAUNCH_FILE: &str = "launch.json";
 
 impl Capture {
-    /// The first launch of `kernel`, or without one the first of any.
+    /// The first launch of `kernel`, or of any kernel if it is None.
     pub fn new(directory: impl Into<PathBuf>, kernel: Option<&str>) -> Self {
         Self { directory: directory.into(), kernel: kernel.map(str::to_owned), skipped: 0, runs: true }
     }
 
-    /// The capture, with a launch that has no effect on the device: for a caller that needs only the files.
+    /// The same capture, except that the launch does not run: for callers that need only the files.
     pub fn without_running(self) -> Self {
         Self { runs: false, ..self }
     }
@@ -57,7 +59,7 @@ impl Capture {
         Some(Self { skipped: number.saturating_sub(1), ..Self::new(directory, kernel) })
     }
 
-    /// Whether this launch of a kernel is the one; it then is not asked again.
+    /// Whether this launch of a kernel should be captured. It returns true only once.
     pub(crate) fn is_due(&mut self, kernel: &str) -> bool {
         if self.kernel.as_deref().is_some_and(|wanted| wanted != kernel) {
             return false;
@@ -67,7 +69,8 @@ impl Capture {
         is_due
     }
 
-    /// Writes a launch with these arguments: the PTX and its names for debuggers, the bytes of its buffers, and the launch file.
+    /// Writes a launch with these arguments: the PTX and its debug names, the bytes of its buffers,
+    /// and the launch file.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -91,7 +94,7 @@ impl Capture {
             write_whole(&path, bytes).map_err(cannot(&path))
         };
         put("kernels.ptx", ptx.text().as_bytes())?;
-        // Where the names for debuggers are missing, the debugger says so.
+        // If the debug names are missing, the debugger reports it.
         if let Some(names) = ptx.debug_file().and_then(|path| fs::read(path).ok()) {
             put("kernels.debug", &names)?;
         }
@@ -153,7 +156,7 @@ impl Capture {
     }
 }
 
-/// Writes a file that appears whole or not at all.
+/// Writes a file atomically: it appears complete or not at all.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Several processes may capture to the same directory.
     let partial = path.with_extension(format!("{}.partial", std::process::id()));
@@ -166,7 +169,7 @@ fn word(value: &[u8]) -> u64 {
     u64::from_le_bytes(*word)
 }
 
-/// The bytes of a buffer, and the ranges of those that have been written. The others are zero.
+/// The bytes of a buffer and the ranges that have been written. All other bytes are zero.
 fn contents(memory: &GlobalMemory, address: u64, bytes: u64) -> (Vec<u8>, Vec<(usize, usize)>) {
     let view = memory.view();
     match view.find(address, bytes as usize).ok().filter(|_| bytes > 0) {
@@ -184,7 +187,8 @@ fn bytes_from(memory: &GlobalMemory, address: u64) -> u64 {
 
 /// A kernel's parameter.
 enum Parameter {
-    /// A buffer whose elements each consist of some numbers, with its length or as an address alone.
+    /// A buffer of elements that each consist of several numbers. It is passed with its length or
+    /// as an address alone.
     Buffer {
         element: Element,
         parts: usize,
@@ -197,7 +201,7 @@ enum Parameter {
     },
 }
 
-/// A type that launch files have.
+/// A type supported by launch files.
 struct Element {
     name: &'static str,
     bytes: usize,
@@ -228,7 +232,7 @@ fn parameters(signature: &[u8]) -> Vec<Parameter> {
     parameters
 }
 
-/// The name of the buffer whose address is value `number` of a launch with these parameters.
+/// The name of the buffer with its address in value `number` of a launch with these parameters.
 pub(crate) fn buffer_of(number: usize, signature: &[u8], names: &[&'static str]) -> Option<&'static str> {
     let mut first = 0;
     parameters(signature).iter().zip(names).find_map(|(parameter, name)| {
@@ -238,12 +242,12 @@ pub(crate) fn buffer_of(number: usize, signature: &[u8], names: &[&'static str])
     })
 }
 
-/// The numbers of which a type with this code consists, in a type that launch files have; None for bool.
+/// The numbers in a type with this code, in a type supported by launch files; None for bool.
 fn numbers(code: Option<u8>) -> (Option<Element>, usize) {
     let (name, bytes, parts) = match code {
         Some(b'b') => ("u8", 1, 1),
         Some(b'c') => ("i8", 1, 1),
-        // Launch files have no floats of 16 bits: these are their bits.
+        // Launch files have no 16-bit floats, so these are written as their bits.
         Some(b'h' | b'e' | b'E') => ("u16", 2, 1),
         Some(b'j') => ("i16", 2, 1),
         Some(b'u') => ("u32", 4, 1),
@@ -261,7 +265,8 @@ fn numbers(code: Option<u8>) -> (Option<Element>, usize) {
     (Some(Element { name, bytes }), parts)
 }
 
-/// Bytes of the type whose part begins with `first`; structures and arrays have no padding.
+/// Size in bytes of the type with a code that begins with `first`. Structures and arrays have no
+/// padding.
 fn size(first: u8, rest: &mut impl Iterator<Item = u8>) -> usize {
     match first {
         signature::STRUCT => {

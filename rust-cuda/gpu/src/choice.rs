@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The device that the user selects: `auto`, `cuda`, `simulator` or `ptx`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// CUDA if there is a usable GPU, else the simulator.
+    /// CUDA if there is a usable GPU, otherwise the simulator.
     #[default]
     Auto,
     /// CUDA; an error if there is no usable GPU.
@@ -31,7 +31,7 @@ impl DeviceChoice {
         }
     }
 
-    /// The line of `--help` for this value.
+    /// The description of this value in `--help`.
     pub fn description(self) -> &'static str {
         match self {
             Self::Auto => "CUDA if there is a usable GPU, else the simulator",

@@ -16,7 +16,7 @@ use crate::{
     PtxVariant, Recorder, Search, SimulatorOptions,
 };
 
-/// Below this many seconds, calls are timed several in a row.
+/// Calls shorter than this many seconds are timed several in a row.
 const SHORT_SECONDS: f64 = 20e-6;
 /// Number of such calls.
 const CALLS_IN_A_ROW: usize = 10;
@@ -36,10 +36,12 @@ pub struct Device {
 }
 
 impl Device {
-    /// Opens the chosen device. A GPU loads the variant with the highest compute capability that it can run.
+    /// Opens the chosen device. A GPU loads the variant with the highest compute capability that it
+    /// supports.
     ///
-    /// `Auto` falls back to the simulator if there is no GPU or the GPU is too old for every variant;
-    /// [`why_not_cuda`](Self::why_not_cuda) then has the reason. `Ptx` interprets the newest variant.
+    /// `Auto` falls back to the simulator if there is no GPU or the GPU is too old for every
+    /// variant; [`why_not_cuda`](Self::why_not_cuda) then returns the reason. `Ptx` interprets the
+    /// newest variant.
     ///
     /// # Errors
     /// If a GPU is present and fails; for [`DeviceChoice::Cuda`] if there is none; for [`DeviceChoice::Ptx`] if the
@@ -48,10 +50,10 @@ impl Device {
         Self::open_one(choice, variants, 0)
     }
 
-    /// [`Self::open`], but of several GPUs the one whose index is `index` modulo their number.
+    /// Like [`Self::open`], but with several GPUs it opens the one at `index` modulo their number.
     ///
     /// # Errors
-    /// Those of [`Self::open`].
+    /// Same as [`Self::open`].
     pub fn open_one(choice: DeviceChoice, variants: &'static [PtxVariant], index: usize) -> Result<Self, OpenError> {
         match choice {
             DeviceChoice::Simulator => return Ok(Self::simulator()),
@@ -72,13 +74,15 @@ impl Device {
 
     /// Starts the driver and the context of the GPU that [`open_one`](Self::open_one) opens with the same index.
     ///
-    /// This takes a few tenths of a second. A program that calls it on a thread while it reads its data waits less for the device. Without
-    /// a usable GPU it does nothing, and opening the device reports the reason.
+    /// This takes a few tenths of a second. Call it on a thread while the program reads its data,
+    /// to wait less for the device. Without a usable GPU it does nothing; opening the device then
+    /// reports the reason.
     pub fn prepare(index: usize) {
         crate::cuda::prepare(index);
     }
 
-    /// The simulator with all checks, for tests: kernels run in two orders ([`Search::TWO`]).
+    /// The simulator with all checks, for tests: each kernel runs in two schedules
+    /// ([`Search::TWO`]).
     pub fn simulator() -> Self {
         Self::simulator_with(SimulatorOptions { search: Search::TWO, ..SimulatorOptions::default() })
     }
@@ -96,7 +100,8 @@ impl Device {
         Ok(Self { backend: Backend::Interpreter(Rc::new(Interpreter::open(variant, options)?)) })
     }
 
-    /// Whether this is a GPU. Only a GPU is timed; a device of CUDA's driver is none if the driver is `cuda_emulator`.
+    /// Whether this is a GPU. Only a GPU can be timed. A CUDA device is not a GPU if the driver is
+    /// `cuda_emulator`.
     pub fn is_gpu(&self) -> bool {
         self.cuda().is_some_and(|cuda| !cuda.properties.is_emulated)
     }
@@ -106,23 +111,23 @@ impl Device {
         self.backend.is_simulator()
     }
 
-    /// The interpreter's reports on all launches since the previous call. The first call only starts the collection of
-    /// reports and returns none. Other devices never have any.
+    /// The interpreter's reports on all launches since the previous call. The first call only
+    /// starts collecting reports and returns none. Other devices never have any.
     pub fn take_ptx_reports(&self) -> Vec<ptx_interpreter::LaunchReport> {
         self.backend.interpreter().map(Interpreter::take_reports).unwrap_or_default()
     }
 
-    /// Captures a launch for `kernel-debugger`, in place of the one that the environment asks for. Only the PTX
-    /// interpreter captures.
+    /// Captures a launch for `kernel-debugger`, instead of the launch selected in the environment.
+    /// Only the PTX interpreter can capture.
     pub fn capture(&self, capture: Capture) {
         if let Some(interpreter) = self.backend.interpreter() {
             interpreter.capture(capture);
         }
     }
 
-    /// The kernel and the simulator's counts of each launch since the previous call, for a check of launches that the
-    /// caller does not make itself. The first call only starts the collection and returns none. Other devices never have
-    /// any.
+    /// The kernel and the simulator's counts of each launch since the previous call, for checking
+    /// launches that the caller does not make itself. The first call only starts collecting them
+    /// and returns none. Other devices never have any.
     ///
     /// ```
     /// # use cuda_std::{GlobalMut, kernel};
@@ -142,7 +147,8 @@ impl Device {
         self.backend.take_simulator_reports()
     }
 
-    /// One line that says why there is no CUDA time. Kernels that run on the CPU are never timed as a GPU's.
+    /// One line that explains why there is no CUDA time. Kernels that run on the CPU are never
+    /// timed as if on a GPU.
     pub fn why_not_timed(&self) -> String {
         match self.why_not_cuda() {
             Some(reason) => format!("CUDA: not timed: {reason}"),
@@ -152,7 +158,7 @@ impl Device {
         }
     }
 
-    /// Why [`DeviceChoice::Auto`] fell back to the simulator. Displayed, it is one line.
+    /// Why [`DeviceChoice::Auto`] fell back to the simulator. It is displayed as one line.
     pub fn why_not_cuda(&self) -> Option<&OpenError> {
         self.backend.why_not_cuda()
     }
@@ -162,7 +168,8 @@ impl Device {
         self.backend.name()
     }
 
-    /// Suffix for the name of a check: empty on a GPU, else the device's name in brackets, " (simulator)".
+    /// Suffix for the name of a check: empty on a GPU, otherwise the device's name in parentheses,
+    /// " (simulator)".
     pub fn remark(&self) -> String {
         if self.is_gpu() { String::new() } else { format!(" ({})", self.name()) }
     }
@@ -187,19 +194,20 @@ impl Device {
         self.cuda().map(|cuda| cuda.properties.multiprocessors)
     }
 
-    /// Max. bytes of shared memory per block, static and dynamic together; the static part is at most
-    /// [`LaunchConfig::MAX_STATIC_SHARED_BYTES`].
+    /// Maximum shared memory per block in bytes, static and dynamic together. The static part is at
+    /// most [`LaunchConfig::MAX_STATIC_SHARED_BYTES`].
     pub fn max_shared_bytes(&self) -> u32 {
         self.backend.max_shared_bytes()
     }
 
-    /// Whether the device can run `kernel`: whether its PTX has it, which is without kernels for newer GPUs.
+    /// Whether the device can run `kernel`: its PTX contains the kernel. PTX for older GPUs lacks
+    /// kernels that need newer ones.
     pub fn has<K: Kernel>(&self, _kernel: &K) -> bool {
         self.ptx().is_none_or(|ptx| Entry::find(ptx.text(), K::NAME).is_some())
     }
 
-    /// Max. number of blocks in a [cooperative](LaunchConfig::cooperative) launch of `kernel`: those of this shape that
-    /// can be resident at once. Zero if not even one can.
+    /// Maximum number of blocks in a [cooperative](LaunchConfig::cooperative) launch of `kernel`:
+    /// the blocks of this shape that can be resident at once. Zero if not even one can.
     ///
     /// # Errors
     /// If the device does not support cooperative launches or blocks of this shape, or the PTX has no such kernel.
@@ -212,8 +220,9 @@ impl Device {
         self.backend.max_cooperative_blocks(K::NAME, block.into(), dynamic_shared_bytes)
     }
 
-    /// Max. number of clusters in a launch of `kernel` with this configuration that can be resident at once. Zero if the
-    /// device has no clusters of this size, or its PTX no such kernel.
+    /// Maximum number of clusters in a launch of `kernel` with this configuration that can be
+    /// resident at once. Zero if the device does not support clusters of this size, or its PTX has
+    /// no such kernel.
     ///
     /// # Errors
     /// If the launch exceeds CUDA's limits, or the device has failed.
@@ -232,12 +241,12 @@ impl Device {
         Ok(Buffer::new(storage))
     }
 
-    /// A buffer of `length` uninitialised elements. On the simulator and the interpreter, a kernel that reads one
-    /// before it is written faults, and [`Buffer::to_vec`] of one that is never written fails; on a GPU both read an unspecified
-    /// value.
+    /// A buffer of `length` uninitialized elements. On the simulator and the interpreter, a kernel
+    /// fails if it reads an element before it is written, and [`Buffer::to_vec`] fails if an
+    /// element is never written. On a GPU both read an unspecified value.
     ///
     /// # Errors
-    /// As [`buffer_from_slice`](Self::buffer_from_slice).
+    /// Same as [`buffer_from_slice`](Self::buffer_from_slice).
     pub fn uninitialized<T: Element>(&self, length: usize) -> Result<Buffer<T>, Error> {
         recording::forbid("uninitialized")?;
         self.backend.uninitialized(length).map(Buffer::new)
@@ -246,13 +255,13 @@ impl Device {
     /// A buffer of `length` zeros.
     ///
     /// # Errors
-    /// As [`buffer_from_slice`](Self::buffer_from_slice).
+    /// Same as [`buffer_from_slice`](Self::buffer_from_slice).
     pub fn zeroed<T: Element + Default>(&self, length: usize) -> Result<Buffer<T>, Error> {
         recording::forbid("zeroed")?;
         self.backend.zeroed(length).map(Buffer::new)
     }
 
-    /// Page-locked host memory with `length` zeros, which copies to and from the GPU fastest.
+    /// Page-locked host memory with `length` zeros, for the fastest copies to and from the GPU.
     ///
     /// # Errors
     /// If the system cannot lock that much memory.
@@ -267,9 +276,10 @@ impl Device {
     /// and returns its counters; the interpreter runs it to completion and returns None.
     ///
     /// # Errors
-    /// If the launch exceeds CUDA's limits, a buffer is on another device, the PTX has no such kernel, or the driver
-    /// rejects the launch; if a cooperative launch has more blocks than can be resident at once. On the simulator and
-    /// the interpreter also if the kernel faults; on a GPU also if an earlier launch has faulted.
+    /// If the launch exceeds CUDA's limits, a buffer is on another device, the PTX has no such
+    /// kernel, or the driver rejects the launch; if a cooperative launch has more blocks than can
+    /// be resident at once. On the simulator and the interpreter also if the kernel has an error;
+    /// on a GPU also if an earlier launch failed.
     pub fn launch<K: Kernel>(
         &self,
         kernel: &K,
@@ -280,16 +290,17 @@ impl Device {
         self.backend.launch(&mut LaunchOf::new(kernel, config, arguments))
     }
 
-    /// Queues the launches of `record` `times` times as a CUDA graph, which costs less than queueing each: for steps of
-    /// many small kernels.
+    /// Queues the launches of `record` `times` times as a CUDA graph, which costs less than
+    /// queueing each one. This suits steps of many small kernels.
     ///
-    /// On every device, `record` runs once. Its launches are kept with their arguments, and then repeated `times` times: a value that
-    /// the host changes later is the recorded one in each repetition. A GPU captures them into a graph; the other devices, and a GPU with
+    /// `record` runs once on every device. Its launches and their arguments are kept and then
+    /// repeated `times` times. A value that the host changes later has the recorded value in each
+    /// repetition. A GPU captures the launches into a graph. The other devices, and a GPU with
     /// `GPU_LAUNCH_BLOCKING=1`, run them one by one. If `times` is zero, `record` does not run.
     ///
-    /// `record` may only launch kernels, and only through its recorder: other launches, copies, allocations and waiting
-    /// return [`Error::Recording`]. It may drop buffers: their memory is freed after the repetitions. A launch that the recorder
-    /// rejects is not repeated.
+    /// `record` may only launch kernels, and only through its recorder: other launches, copies,
+    /// allocations and waiting return [`Error::Recording`]. It may drop buffers; their memory is
+    /// freed after the repetitions. A launch that the recorder rejects is not repeated.
     ///
     /// ```
     /// # use cuda_std::{GlobalMut, kernel, thread};
@@ -310,8 +321,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// Those of `record`, after which none of its launches has run; those of the launches; and if the driver cannot capture,
-    /// instantiate or launch the graph.
+    /// Errors from `record`, in which case none of its launches runs; errors from the launches; and
+    /// if the driver cannot capture, instantiate or launch the graph.
     pub fn replay(&self, times: usize, record: impl FnOnce(&Recorder<'_>) -> Result<(), Error>) -> Result<(), Error> {
         // Dropped last: buffers that are dropped during recording must outlive the launches.
         let recording = Recording::begin()?;
@@ -323,7 +334,7 @@ impl Device {
         recorder.replay(times)
     }
 
-    /// Waits until all launches have ended.
+    /// Waits until all launches have finished.
     ///
     /// # Errors
     /// If one of them failed.
@@ -335,11 +346,13 @@ impl Device {
     /// Runs `work` and returns its result and the elapsed time in seconds between two CUDA events, recorded in the
     /// device's stream before and after the launches of `work`.
     ///
-    /// Copies in `work` count too: leave them out to time the kernels alone. A kernel's first launch takes longer,
-    /// because the driver loads it then. The GPU is kept busy for a millisecond before the first event, so that
-    /// launches that take less than that to queue are timed without the launch overhead of the host.
+    /// Copies in `work` count too: leave them out to time only the kernels. A kernel's first launch
+    /// takes longer, because the driver loads the kernel then. The GPU is kept busy for a
+    /// millisecond before the first event. So launches that take less than that to queue are timed
+    /// without the host's launch overhead.
     ///
-    /// The simulator, the interpreter and an emulated GPU return None: their time says nothing about a GPU.
+    /// The simulator, the interpreter and an emulated GPU return None, because their times say
+    /// nothing about a GPU.
     ///
     /// ```
     /// # let device = gpu::Device::simulator();
@@ -349,7 +362,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// Those of `work`, and of the launches in it.
+    /// Errors from `work` and from its launches.
     pub fn time<R, E: From<Error>>(&self, work: impl FnOnce() -> Result<R, E>) -> Result<(R, Option<f64>), E> {
         recording::forbid("time")?;
         match self.cuda() {
@@ -361,14 +374,16 @@ impl Device {
         }
     }
 
-    /// GPU time in seconds of a call of `work`, `repeats` times, after a warm-up call; None on the other devices.
+    /// GPU time in seconds of each of `repeats` calls of `work`, after a warm-up call; None on the
+    /// other devices.
     ///
-    /// Two events are 0.5 µs apart at best. Calls that take less than 20 µs are therefore timed ten in a row, and the time
-    /// is their mean. `work` gets the number of the call, by which it may choose its buffers: with
-    /// [`sets_beyond_cache`](Self::sets_beyond_cache) of them by turns, no call finds its data in the L2 cache.
+    /// Two events are at least 0.5 µs apart. Calls that take less than 20 µs are therefore timed
+    /// ten in a row, and the time is their mean. `work` receives the number of the call and can use
+    /// it to choose its buffers. If it alternates between
+    /// [`sets_beyond_cache`](Self::sets_beyond_cache) sets, no call finds its data in the L2 cache.
     ///
     /// # Errors
-    /// As [`time`](Self::time).
+    /// Same as [`time`](Self::time).
     pub fn time_repeats<E: From<Error>>(
         &self,
         repeats: NonZeroUsize,
@@ -381,7 +396,7 @@ impl Device {
             let ((), seconds) = self.time(|| numbers.into_iter().try_for_each(&mut work))?;
             Ok(seconds.map(|seconds| seconds / calls as f64))
         };
-        // The driver loads the kernels in the first call: the second says how long one takes.
+        // The driver loads the kernels in the first call. The second call shows how long one takes.
         timed(1)?;
         let calls = match timed(1)? {
             Some(seconds) if seconds < SHORT_SECONDS => CALLS_IN_A_ROW,
@@ -390,8 +405,9 @@ impl Device {
         (0..repeats.get()).map(|_| timed(calls)).collect()
     }
 
-    /// Number of sets of buffers, of `bytes` each, that have twice the size of the GPU's L2 cache together: if kernels use
-    /// one after the other, none is in the cache. At least 2; 1 on the other devices.
+    /// Number of buffer sets of `bytes` bytes each that together are twice as large as the GPU's L2
+    /// cache. If kernels use one set after the other, none is in the cache. At least 2; 1 on the
+    /// other devices.
     pub fn sets_beyond_cache(&self, bytes: usize) -> usize {
         self.l2_bytes().map_or(1, |cache| (2 * cache).div_ceil(bytes.max(1)).max(2))
     }
@@ -401,8 +417,9 @@ impl Device {
         self.cuda().map(|cuda| cuda.properties.l2_bytes as usize)
     }
 
-    /// Cycles per second of a multiprocessor, measured by the kernel that kept the GPU busy just before the last work that
-    /// [`time`](Self::time) timed. None if nothing was timed, and on the other devices.
+    /// Cycles per second of a multiprocessor, measured just before the last work that
+    /// [`time`](Self::time) timed, by the kernel that kept the GPU busy. None if nothing was timed,
+    /// and on the other devices.
     ///
     /// # Errors
     /// If the GPU has failed.
@@ -417,7 +434,7 @@ impl Device {
 }
 
 impl<'a> Recorder<'a> {
-    /// A recorder whose launches run on `device` at once.
+    /// A recorder that runs its launches on `device` immediately.
     pub fn run_on(device: &'a Device) -> Self {
         Self::at_once(&device.backend)
     }

@@ -1,4 +1,4 @@
-//! The check of a kernel against its entry in the PTX, before each launch.
+//! Checks a kernel against its PTX entry before each launch.
 
 use cuda_std::signature;
 
@@ -6,11 +6,11 @@ use crate::Error;
 use crate::erased::AnyLaunch;
 use crate::ptx::Entry;
 
-/// Checks that `entry` is the kernel of the program's `launch` and may be launched so.
+/// Checks that `entry` matches the program's kernel and can be launched this way.
 ///
 /// # Errors
-/// If the parameters' types differ, if the entry needs a cooperative launch and this one is not
-/// cooperative, or if it was compiled for clusters of another size.
+/// If the parameters' types differ; if the entry needs a cooperative launch and this one is not
+/// cooperative; or if it was compiled for another cluster size.
 pub(crate) fn check(entry: &Entry, launch: &dyn AnyLaunch) -> Result<(), Error> {
     let (kernel, config) = (launch.kernel(), launch.config());
     if entry.signature != launch.signature() {
@@ -30,10 +30,11 @@ pub(crate) fn check(entry: &Entry, launch: &dyn AnyLaunch) -> Result<(), Error> 
     Ok(())
 }
 
-/// Checks that `entry` has as many parameters as a launch passes: the driver reads a value for each of them.
+/// Checks that `entry` has as many parameters as a launch passes, since the driver reads a value
+/// for each of them.
 ///
 /// # Errors
-/// If the numbers differ, since each value after the difference would be another parameter.
+/// If the numbers differ. Every value after the difference would then go to the wrong parameter.
 pub(crate) fn check_count(entry: &Entry, kernel: &'static str, passed: usize) -> Result<(), Error> {
     let in_ptx = entry.parameters;
     if in_ptx == passed { Ok(()) } else { Err(Error::ParameterCount { kernel, in_ptx, passed }) }

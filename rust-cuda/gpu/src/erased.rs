@@ -1,13 +1,13 @@
-//! A launch whose kernel and arguments may be of any type.
+//! A type-erased launch of any kernel with any arguments.
 //!
-//! A program compiles what is generic once for each kernel that it launches. All that devices do with a launch is therefore written for
-//! this trait, and only its few functions are compiled for each kernel.
+//! Generic code is compiled once for each kernel that a program launches. Devices therefore work
+//! with this trait, and only its few functions are compiled per kernel.
 
 use cuda_std::{ArgumentError, Kernel, LaunchConfig, MemoryId, RawParameters, simulator};
 
 use crate::{DeviceMemory, LaunchReport, SimulatorOptions};
 
-/// A launch, whichever its kernel is.
+/// A launch of any kernel.
 pub(crate) trait AnyLaunch {
     /// The kernel's name.
     fn kernel(&self) -> &'static str;
@@ -17,16 +17,17 @@ pub(crate) trait AnyLaunch {
 
     fn config(&self) -> LaunchConfig;
 
-    /// The arguments in the driver's form, for the device whose memory is `memory`. They are given away: a launch has one run.
+    /// The arguments in the driver's form, for the device that owns `memory`. This consumes them: a
+    /// launch runs once.
     fn raw_parameters(&mut self, memory: MemoryId) -> Result<RawParameters, ArgumentError>;
 
-    /// Runs the kernel in the simulator, on the arguments, which are given away.
+    /// Runs the kernel in the simulator and consumes the arguments.
     fn simulate(&mut self, options: SimulatorOptions) -> Result<LaunchReport, simulator::LaunchError>;
 
-    /// Records the launch for the simulator, with the arguments, which are given away.
+    /// Records the launch for the simulator and consumes the arguments.
     ///
     /// # Safety
-    /// That of [`simulator::RecordedLaunch::new`].
+    /// Same as for [`simulator::RecordedLaunch::new`].
     #[allow(unsafe_code)]
     unsafe fn record(&mut self, options: SimulatorOptions)
     -> Result<simulator::RecordedLaunch, simulator::LaunchError>;
@@ -36,7 +37,7 @@ pub(crate) trait AnyLaunch {
 pub(crate) struct LaunchOf<'k, 'a, K: Kernel> {
     kernel: &'k K,
     config: LaunchConfig,
-    /// None once they have been given away.
+    /// None once they have been consumed.
     arguments: Option<K::Arguments<'a, DeviceMemory>>,
 }
 

@@ -1,4 +1,4 @@
-//! The errors of devices, buffers and launches.
+//! Errors of devices, buffers and launches.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{text} (CUDA error {code})")]
 pub struct DriverError {
-    /// The value of the `CUresult` in cuda.h, such as 700.
+    /// The `CUresult` value from cuda.h, such as 700.
     pub code: u32,
     /// The driver's description of it.
     pub text: String,
@@ -22,11 +22,11 @@ pub struct DriverError {
 impl From<CudaError> for DriverError {
     fn from(error: CudaError) -> Self {
         let code = match error {
-            // Also an error that is newer than cust.
+            // This includes errors that are newer than cust.
             CudaError::UnknownError => cuda_driver::code_of(CUresult::CUDA_ERROR_UNKNOWN).unsigned_abs(),
             error => error as u32,
         };
-        // cust displays the driver's text as a C string, in quotes.
+        // cust displays the driver's text as a C string in quotes.
         Self { code, text: error.to_string().trim_matches('"').to_owned() }
     }
 }
@@ -37,7 +37,7 @@ pub enum OpenError {
     /// CUDA cannot be used on this machine.
     #[error(transparent)]
     Unavailable(#[from] cuda_driver::Unavailable),
-    /// The kernels were not compiled for a GPU as old as this one.
+    /// The GPU is older than every architecture that the kernels were compiled for.
     #[error(
         "{device} has compute capability {}, and the kernels are compiled for {}",
         Capability(*compute_capability),
@@ -48,7 +48,7 @@ pub enum OpenError {
         device: String,
         /// Its compute capability.
         compute_capability: (u32, u32),
-        /// The compute capabilities that the kernels are compiled for, all of them higher.
+        /// The compute capabilities that the kernels were compiled for, all of them higher.
         variants: Vec<(u32, u32)>,
     },
     /// The driver cannot compile the kernels' PTX.
@@ -56,7 +56,7 @@ pub enum OpenError {
     Ptx {
         /// The GPU's name.
         device: String,
-        /// The compute capability that the PTX is for.
+        /// The compute capability of the PTX.
         variant: (u32, u32),
         /// The driver's error.
         error: DriverError,
@@ -66,7 +66,7 @@ pub enum OpenError {
     /// The interpreter cannot load the kernels' PTX.
     #[error("the interpreter cannot run the kernels' PTX for {}: {error}", Capability(*variant))]
     Interpreter {
-        /// The compute capability that the PTX is for.
+        /// The compute capability of the PTX.
         variant: (u32, u32),
         /// The interpreter's error.
         error: Box<ptx_interpreter::LoadError>,
@@ -129,7 +129,7 @@ impl fmt::Display for Launch {
     }
 }
 
-/// Why an operation on a buffer, a launch or synchronisation failed.
+/// Why an operation on a buffer, a launch or a synchronization failed.
 #[derive(Debug, Error)]
 pub enum Error {
     /// A buffer and a slice have different lengths.
@@ -137,9 +137,9 @@ pub enum Error {
     Length {
         /// The copy: `copy_from` or `copy_to`.
         operation: &'static str,
-        /// The buffer's elements.
+        /// Number of elements in the buffer.
         buffer: usize,
-        /// The slice's elements.
+        /// Number of elements in the slice.
         slice: usize,
     },
     /// A range of elements is out of the buffer's bounds.
@@ -147,14 +147,15 @@ pub enum Error {
     Range {
         /// The copy: `copy_from_at` or `to_vec_at`.
         operation: &'static str,
-        /// The buffer's elements.
+        /// Number of elements in the buffer.
         buffer: usize,
         /// The first element.
         start: usize,
-        /// The element after the last.
+        /// The end of the range, exclusive.
         end: usize,
     },
-    /// Elements that were read back and that nothing has written: on a GPU they are what was in its memory.
+    /// Elements that were read back but never written. On a GPU they contain whatever was in its
+    /// memory.
     #[error(transparent)]
     Unwritten(Unwritten),
     /// The GPU does not have enough memory.
@@ -177,7 +178,7 @@ pub enum Error {
         /// The limit that it exceeds.
         error: LimitError,
     },
-    /// A launch needs more shared memory than a block of this GPU may have.
+    /// A launch needs more shared memory than a block on this GPU may have.
     #[error(
         "kernel {kernel}: {static_bytes} bytes of shared memory in arrays and {dynamic_bytes} dynamic ones; \
          a block of this GPU has at most {limit}"
@@ -185,14 +186,14 @@ pub enum Error {
     SharedMemory {
         /// The kernel's name.
         kernel: &'static str,
-        /// Static shared memory, of the kernel's arrays, in bytes.
+        /// Static shared memory for the kernel's arrays, in bytes.
         static_bytes: u32,
-        /// Dynamic shared memory, which the launch adds, in bytes.
+        /// Dynamic shared memory added by the launch, in bytes.
         dynamic_bytes: u32,
         /// The value of [`Device::max_shared_bytes`](crate::Device::max_shared_bytes).
         limit: u32,
     },
-    /// The GPU, or the mode in which it is shared, does not support cooperative launches.
+    /// The GPU, or the way it is shared, does not support cooperative launches.
     #[error("kernel {kernel}: {device} has no cooperative launches: launch it once for each part between two barriers")]
     NotCooperative {
         /// The kernel's name.
@@ -212,12 +213,12 @@ pub enum Error {
         blocks: u64,
         /// The value of [`Device::max_cooperative_blocks`](crate::Device::max_cooperative_blocks).
         limit: u64,
-        /// Max. resident blocks of this shape per multiprocessor.
+        /// Maximum resident blocks of this shape per multiprocessor.
         per_multiprocessor: u32,
-        /// The number of the GPU's multiprocessors.
+        /// Number of multiprocessors on the GPU.
         multiprocessors: u32,
     },
-    /// Any operation but a launch through the recorder, while launches are recorded.
+    /// An operation other than a launch through the recorder, while launches are being recorded.
     #[error("{operation} while launches are recorded: the closure of replay may only launch, through its recorder")]
     Recording {
         /// The rejected operation.
@@ -240,7 +241,8 @@ pub enum Error {
         kernel: &'static str,
         /// The driver's error.
         error: DriverError,
-        /// The log of the driver's JIT compiler, errors first. Its lines are those of the PTX text.
+        /// The log of the driver's JIT compiler, errors first. Its line numbers refer to the PTX
+        /// text.
         log: String,
     },
     /// A buffer is on another device.
@@ -270,25 +272,26 @@ pub enum Error {
         /// The types of its parameters in the program.
         in_program: String,
     },
-    /// The PTX has another number of parameters than the launch passes, though their types are the same.
+    /// The PTX has a different number of parameters than the launch passes, though their types are
+    /// the same.
     #[error(
         "kernel {kernel} has {in_ptx} parameters in the PTX, and the launch passes {passed}: compile the PTX again"
     )]
     ParameterCount {
         /// The kernel's name.
         kernel: &'static str,
-        /// The number in the PTX, where a buffer is two.
+        /// The number in the PTX, where a buffer counts as two.
         in_ptx: usize,
         /// The number that the launch passes.
         passed: usize,
     },
-    /// The kernel has a grid-wide barrier, and the launch is not cooperative: it could deadlock.
+    /// The kernel has a grid-wide barrier but the launch is not cooperative: it could deadlock.
     #[error("kernel {kernel} has a grid-wide barrier: launch it with a configuration that is `.cooperative()`")]
     NeedsCooperative {
         /// The kernel's name.
         kernel: &'static str,
     },
-    /// The launch has clusters of another size than the kernel was compiled for.
+    /// The launch has another cluster size than the kernel was compiled for.
     #[error(
         "kernel {kernel} was compiled for clusters of {compiled} blocks, and the launch has clusters of {launched}: \
          launch it with a configuration that is `.clusters_of({compiled})`"
@@ -296,9 +299,9 @@ pub enum Error {
     Cluster {
         /// The kernel's name.
         kernel: &'static str,
-        /// The blocks of a cluster in the PTX; 1 without clusters.
+        /// Blocks per cluster in the PTX; 1 without clusters.
         compiled: u32,
-        /// The blocks of a cluster in the launch.
+        /// Blocks per cluster in the launch.
         launched: u32,
     },
     /// The driver rejects a launch.
@@ -314,7 +317,7 @@ pub enum Error {
     Queued {
         /// The driver's error.
         error: DriverError,
-        /// The launches that may have caused it: all since the last synchronisation.
+        /// The launches that may have caused it: all since the last synchronization.
         launches: Vec<Launch>,
     },
     /// A kernel panicked on the GPU. The error is sticky: the process can no longer use the GPU.
@@ -322,7 +325,7 @@ pub enum Error {
     Panic {
         /// The kernel that was launched last.
         kernel: &'static str,
-        /// The panic's message, its place in the source and in the grid.
+        /// The panic's message and its place in the source and in the grid.
         message: Box<Message>,
     },
     /// The simulator stopped a kernel.
@@ -352,16 +355,16 @@ pub enum Error {
     },
 }
 
-/// Elements of a buffer that were read back and that no kernel and no copy has written.
+/// Elements of a buffer that were read back although no kernel and no copy has written them.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub struct Unwritten {
-    /// Index of the first.
+    /// Index of the first such element.
     pub first: usize,
-    /// Their number.
+    /// Number of such elements.
     pub count: usize,
     /// The number of elements that were read back.
     pub elements: usize,
-    /// The last kernel that was launched with the buffer and could write to it.
+    /// The last kernel launched with the buffer that could have written to it.
     pub kernel: Option<&'static str>,
     /// The name of that kernel's parameter. The interpreter does not know it.
     pub parameter: Option<&'static str>,
@@ -397,7 +400,7 @@ impl Error {
         }
     }
 
-    /// The kernel's fault, if the simulator found one.
+    /// The kernel's error, if the simulator found one.
     pub fn fault(&self) -> Option<&simulator::Fault> {
         match self {
             Self::Simulator(error) => error.fault(),
@@ -405,7 +408,7 @@ impl Error {
         }
     }
 
-    /// The kernel's fault, if the interpreter found one.
+    /// The kernel's error, if the interpreter found one.
     pub fn ptx_fault(&self) -> Option<&ptx_interpreter::Fault> {
         match self {
             Self::Interpreter(error) => error.fault(),
@@ -414,7 +417,7 @@ impl Error {
     }
 }
 
-/// A compute capability, as "7.5".
+/// A compute capability, displayed as "7.5".
 struct Capability((u32, u32));
 
 impl fmt::Display for Capability {
@@ -424,7 +427,7 @@ impl fmt::Display for Capability {
     }
 }
 
-/// A list of compute capabilities, as "7.5 and above", or "none".
+/// A list of compute capabilities, displayed as "7.5 and above" or "none".
 struct Capabilities<'a>(&'a [(u32, u32)]);
 
 impl fmt::Display for Capabilities<'_> {
@@ -436,7 +439,7 @@ impl fmt::Display for Capabilities<'_> {
     }
 }
 
-/// The compiler's log on lines of its own, if it wrote any.
+/// The compiler's log on separate lines, if it wrote any.
 struct Log<'a>(&'a str);
 
 impl fmt::Display for Log<'_> {
@@ -445,7 +448,7 @@ impl fmt::Display for Log<'_> {
     }
 }
 
-/// The launches, and if there are several, how to find the one that failed.
+/// The launches and, if there are several, how to find the one that failed.
 struct Launches<'a>(&'a [Launch]);
 
 impl fmt::Display for Launches<'_> {

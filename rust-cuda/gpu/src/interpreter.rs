@@ -1,4 +1,4 @@
-//! The PTX interpreter as a device: it runs on the CPU the PTX that a GPU would load.
+//! The PTX interpreter as a device: it runs the PTX that a GPU would load on the CPU.
 
 mod buffer;
 mod thread_pool;
@@ -26,17 +26,17 @@ pub(crate) struct Interpreter {
     entries: RefCell<HashMap<&'static str, Entry>>,
     machine: RefCell<Machine>,
     options: Options,
-    /// The kernel whose launch takes its arguments.
+    /// The kernel of the launch that is currently taking its arguments.
     launching: Cell<Option<&'static str>>,
     /// Whether a launch was captured and not run.
     has_skipped: Cell<bool>,
     /// The report of each launch; None until `take_reports` is first called.
     reports: RefCell<Option<Vec<LaunchReport>>>,
-    /// The launch that is captured; None when it has been.
+    /// The launch to capture; None once it has been captured.
     capture: RefCell<Option<Capture>>,
 }
 
-/// A launch that has been checked, with its parameters.
+/// A checked launch with its parameters.
 #[derive(Debug)]
 pub(crate) struct InterpreterLaunch {
     pub(crate) kernel: &'static str,
@@ -66,12 +66,12 @@ impl Interpreter {
         })
     }
 
-    /// Runs a kernel to its end.
+    /// Runs a kernel to completion.
     pub(crate) fn launch(&self, launch: &mut dyn AnyLaunch) -> Result<(), Error> {
         self.run(&self.prepare(launch)?)
     }
 
-    /// Checks a launch, and takes its arguments.
+    /// Checks a launch and takes its arguments.
     pub(crate) fn prepare(&self, launch: &mut dyn AnyLaunch) -> Result<InterpreterLaunch, Error> {
         let (kernel, config) = (launch.kernel(), launch.config());
         self.launching.set(Some(kernel));
@@ -84,7 +84,7 @@ impl Interpreter {
         Ok(InterpreterLaunch { kernel, signature: launch.signature(), config, raw })
     }
 
-    /// Runs a checked launch to its end.
+    /// Runs a checked launch to completion.
     pub(crate) fn run(&self, launch: &InterpreterLaunch) -> Result<(), Error> {
         let &InterpreterLaunch { kernel, config, ref raw, .. } = launch;
         let machine = self.machine.borrow();
@@ -131,17 +131,17 @@ impl Interpreter {
         Some(look(entry))
     }
 
-    /// Returns the reports since the last call. The first call starts keeping them.
+    /// The reports since the last call. The first call starts collecting them.
     pub(crate) fn take_reports(&self) -> Vec<LaunchReport> {
         self.reports.replace(Some(Vec::new())).unwrap_or_default()
     }
 
-    /// Captures a launch.
+    /// Selects a launch to capture.
     pub(crate) fn capture(&self, capture: Capture) {
         self.capture.replace(Some(capture));
     }
 
-    /// The kernel whose launch takes its arguments.
+    /// The kernel of the launch that is currently taking its arguments.
     fn launching(&self) -> Option<&'static str> {
         self.launching.get()
     }
@@ -156,7 +156,7 @@ impl Interpreter {
     }
 }
 
-/// The error of a launch of `kernel`.
+/// Converts an error in a launch of `kernel`.
 fn failed(machine: &Machine, kernel: &'static str, error: LaunchError) -> Error {
     match error {
         LaunchError::Limit { error, .. } => Error::Limit { kernel, error },

@@ -31,27 +31,29 @@
 //!
 //! # Asynchronous errors
 //!
-//! On the simulator a launch has ended when the call returns, and its error has the kernel's fault and its place. On a
-//! GPU launches are asynchronous: a fault is reported by a later call that synchronises, such as [`Buffer::to_vec`] or
-//! [`Device::synchronize`]. That error, [`Error::Queued`], names all launches that may have caused it. With
-//! `GPU_LAUNCH_BLOCKING=1` in the environment each launch synchronises, and the error names just one. Either way the
-//! error is sticky: every later call of the process repeats it.
+//! On the simulator a launch has finished when the call returns, and its error contains the
+//! kernel's error and its place. On a GPU launches are asynchronous: an error is reported by a
+//! later call that synchronizes, such as [`Buffer::to_vec`] or [`Device::synchronize`]. That error,
+//! [`Error::Queued`], names all launches that may have caused it. With `GPU_LAUNCH_BLOCKING=1` in
+//! the environment each launch synchronizes, and the error names just one. Either way the error is
+//! sticky: every later call of the process repeats it.
 //!
 //! # Many small launches
 //!
-//! A step of many small kernels has two ways around the launch overhead of each. [`Device::replay`] records a step's
-//! launches once, as a CUDA graph, and queues them any number of times. A
-//! [cooperative launch](LaunchConfig::cooperative) is one kernel for the whole step, whose blocks synchronise with
-//! `cuda_std::grid::sync`; it has at most [`Device::max_cooperative_blocks`] blocks.
+//! A step of many small kernels can avoid their launch overhead in two ways. [`Device::replay`]
+//! records a step's launches once, as a CUDA graph, and queues them any number of times. A
+//! [cooperative launch](LaunchConfig::cooperative) runs one kernel for the whole step. Its blocks
+//! synchronize with `cuda_std::grid::sync`, and there are at most
+//! [`Device::max_cooperative_blocks`] of them.
 //!
 //! # A launch in the debugger
 //!
-//! With `KERNEL_CAPTURE=/some/directory` in the environment, the PTX interpreter writes a program's launch to files that
-//! `kernel-debugger` opens ([`Capture`]).
+//! With `KERNEL_CAPTURE=/some/directory` in the environment, the PTX interpreter writes a program's
+//! launch to files for `kernel-debugger` ([`Capture`]).
 //!
 //! # Which GPU
 //!
-//! The first that the driver lists, as selected by `CUDA_VISIBLE_DEVICES`.
+//! The first GPU that the driver lists, as selected by `CUDA_VISIBLE_DEVICES`.
 
 mod backend;
 mod buffer;

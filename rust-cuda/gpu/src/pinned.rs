@@ -7,9 +7,10 @@ use cuda_std::Element;
 
 use crate::storage::HostStorage;
 
-/// Page-locked ("pinned") host memory, used as a slice. The GPU accesses it by DMA without a staging copy, so that
-/// [`Buffer::copy_from`](crate::Buffer::copy_from) and [`copy_to`](crate::Buffer::copy_to) are faster. It is scarcer
-/// than pageable memory. A GPU's device keeps up to 64 MiB of what is dropped for later buffers of the same size.
+/// Page-locked ("pinned") host memory, used as a slice. The GPU accesses it by DMA without a
+/// staging copy, which makes [`Buffer::copy_from`](crate::Buffer::copy_from) and
+/// [`copy_to`](crate::Buffer::copy_to) faster. It is scarcer than pageable memory. A GPU device
+/// keeps up to 64 MiB of dropped memory for later buffers of the same size.
 ///
 /// On the simulator and the interpreter it is a `Vec`.
 pub struct PinnedBuffer<T: Element> {

@@ -1,4 +1,5 @@
-//! The PTX variant that a device loads, and the properties of each entry in its text.
+//! Chooses the PTX variant that a device loads, and parses the properties of each entry in its
+//! text.
 
 use cuda_launch::message::BUFFER;
 use std::ops::Range;
@@ -8,7 +9,7 @@ use cuda_std::{PtxVariant, signature};
 
 use crate::OpenError;
 
-/// Checks that the variant is of the current kernels.
+/// Checks that the variant was compiled from the current kernels.
 ///
 /// # Errors
 /// If it is stale.
@@ -16,8 +17,9 @@ pub(crate) fn require_fresh(variant: &PtxVariant) -> Result<(), OpenError> {
     variant.staleness().map_or(Ok(()), |reason| Err(OpenError::StalePtx { reason }))
 }
 
-/// The variant for a device of this compute capability: the highest at or below it that the driver can read. If the driver reads none, the
-/// highest at or below it: loading it fails with the driver's reason.
+/// The variant for a device of this compute capability: the highest at or below it that the driver
+/// can read. If the driver can read none, the highest at or below it, so that loading it fails with
+/// the driver's reason.
 pub(crate) fn choose(
     variants: &'static [PtxVariant],
     device: (u32, u32),
@@ -27,8 +29,9 @@ pub(crate) fn choose(
     suitable.max_by_key(|variant| (needed_driver(variant.text()) <= Some(driver), variant.compute_capability()))
 }
 
-/// The oldest driver that reads the text. From PTX ISA 7.0, which came with CUDA 11.0, to 8.4 of CUDA 12.4 both count alike (PTX ISA, table
-/// "PTX release history"); later minor versions of PTX are those of CUDA or lower.
+/// The oldest driver that can read the text. From PTX ISA 7.0 (CUDA 11.0) to 8.4 (CUDA 12.4) both
+/// have the same minor versions (PTX ISA, table "PTX release history"). Later minor versions of PTX
+/// are at most CUDA's.
 fn needed_driver(text: &str) -> Option<DriverVersion> {
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(".version"))?;
     let (major, minor) = line.trim().split_once('.')?;
@@ -39,14 +42,15 @@ fn needed_driver(text: &str) -> Option<DriverVersion> {
 #[derive(Debug)]
 pub(crate) struct Kernels<'a> {
     text: &'a str,
-    /// The name and the lines, without their line feeds, of each entry; empty if entries cannot be separated.
+    /// The name of each entry and its lines without line feeds; empty if entries cannot be
+    /// separated.
     entries: Vec<(&'a str, Range<usize>)>,
 }
 
 impl<'a> Kernels<'a> {
-    /// Separates the entries of `text`, unless it has a variable in global memory, which they may share: each module
-    /// would have one of its own. A text that is not laid out as compilers do, a directive a line, is not separated
-    /// either.
+    /// Separates the entries of `text`. It does not if the text has a variable in global memory,
+    /// which entries may share: each module would have its own. Nor does it separate text that is
+    /// not laid out like a compiler's output, with one directive per line.
     pub(crate) fn of(text: &'a str) -> Self {
         Self { text, entries: separate_entries(text).unwrap_or_default() }
     }
@@ -56,14 +60,15 @@ impl<'a> Kernels<'a> {
         self.entries.iter().min_by_key(|(_, lines)| lines.len()).map(|(name, _)| *name)
     }
 
-    /// Whether the entry of `kernel` calls functions, such as those by which kernels speak; true if entries cannot be separated.
+    /// Whether the entry of `kernel` calls functions, such as those for messages and panics; true
+    /// if entries cannot be separated.
     pub(crate) fn calls(&self, kernel: &str) -> bool {
         let Some((_, lines)) = self.entries.iter().find(|(name, _)| *name == kernel) else { return true };
         self.text.lines().skip(lines.start).take(lines.len()).any(|line| line.contains("call"))
     }
 
-    /// The text of a module with `kernel` as its only entry, without comments. Lines that are left out are empty, so that
-    /// the others keep their numbers.
+    /// The text of a module with `kernel` as its only entry, without comments. Omitted lines are
+    /// left empty to preserve the line numbers.
     pub(crate) fn module_of(&self, kernel: &str) -> Option<String> {
         self.entries.iter().find(|(name, _)| *name == kernel)?;
         let mut others = self.entries.iter().filter(|(name, _)| *name != kernel).map(|(_, lines)| lines).peekable();
@@ -79,10 +84,11 @@ impl<'a> Kernels<'a> {
     }
 }
 
-/// The lines of each entry; None if the entries cannot be separated.
+/// The line ranges of the entries; None if they cannot be separated.
 fn separate_entries(text: &str) -> Option<Vec<(&str, Range<usize>)>> {
     let mut entries = Vec::new();
-    // The entry that has begun: its name, its first line, whether its body has begun, and the open braces.
+    // The current entry: its name, its first line, whether its body has begun, and the number of
+    // open braces.
     let mut open: Option<(&str, usize, bool)> = None;
     let mut depth = 0_usize;
     for (index, line) in text.lines().enumerate() {
@@ -94,7 +100,8 @@ fn separate_entries(text: &str) -> Option<Vec<(&str, Range<usize>)>> {
             let declaration = [".visible ", ".weak ", ".common ", ".extern "]
                 .iter()
                 .fold(code.trim_start(), |rest, linkage| rest.strip_prefix(linkage).unwrap_or(rest).trim_start());
-            // The device gives each module the address of its one buffer of messages.
+            // The device sets this variable in each module to the address of its single message
+            // buffer.
             let is_shared = !declaration.contains("__signature[") && !declaration.contains(BUFFER);
             if declaration.starts_with(".global") && is_shared {
                 return None;
@@ -127,17 +134,19 @@ fn separate_entries(text: &str) -> Option<Vec<(&str, Range<usize>)>> {
 pub(crate) struct Entry {
     /// The types of its parameters ([`cuda_std::signature`]); empty if the text has no signature.
     pub(crate) signature: Vec<u8>,
-    /// The number of its parameters, of which a buffer is two.
+    /// The number of its parameters, where a buffer counts as two.
     pub(crate) parameters: usize,
-    /// Whether it reaches a grid-wide barrier, which only a cooperative launch may.
+    /// Whether it reaches a grid-wide barrier, which requires a cooperative launch.
     pub(crate) has_grid_barrier: bool,
-    /// Blocks of a cluster, for which it was compiled; 1: it has no clusters.
+    /// Blocks per cluster that it was compiled for; 1 without clusters.
     pub(crate) cluster: u32,
-    /// Whether its launch may begin before the one before has ended, for which it waits.
+    /// Whether its launch may start before the previous launch has finished; the kernel then waits
+    /// for it.
     pub(crate) is_dependent: bool,
 }
 
-/// What a kernel waits by for the launch before it, before it accesses any memory (`CudaBuilder::dependent_launch`).
+/// The instructions with which a kernel waits for the previous launch before it accesses any memory
+/// (`CudaBuilder::dependent_launch`).
 const DEPENDENT_LAUNCH: &str = "griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;\n";
 
 /// The comment that `grid::sync` leaves in the text.
@@ -158,7 +167,7 @@ impl Entry {
     }
 }
 
-/// A `.entry` or `.func` of PTX text.
+/// A `.entry` or `.func` in PTX text.
 struct PtxFunction<'a> {
     name: &'a str,
     is_entry: bool,
@@ -178,7 +187,7 @@ fn functions(text: &str) -> Vec<PtxFunction<'_>> {
     let ends = starts.iter().skip(1).map(|&(start, _)| start).chain([text.len()]);
     let function = |(&(start, is_entry), end): (&(usize, bool), usize)| {
         let mut body = &text[start..end];
-        // A function may have its result before its name: (.param .b32 result) name(…).
+        // A function may have its result in front of its name: (.param .b32 result) name(…).
         if !is_entry && body.trim_start().starts_with('(') {
             body = body.split_once(')').map_or("", |(_, rest)| rest);
         }
@@ -193,7 +202,7 @@ fn is_part_of_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_' || letter == '$'
 }
 
-/// The blocks of the entry's clusters: `.reqnctapercluster 16, 1, 1`.
+/// Number of blocks in the entry's clusters: `.reqnctapercluster 16, 1, 1`.
 fn cluster_of(entry: &PtxFunction<'_>) -> u32 {
     let directives = entry.body.split_once('{').map_or("", |(directives, _)| directives);
     let size = directives.split_once(".reqnctapercluster").map_or("", |(_, size)| size.trim_start());
@@ -210,7 +219,7 @@ fn reaches_grid_barrier<'a>(entry: &'a PtxFunction<'a>, functions: &'a [PtxFunct
         if function.body.contains(GRID_BARRIER) {
             return true;
         }
-        // Compilers inline most functions, so that few are left to look for.
+        // Compilers inline most functions, so few are left to search.
         for other in functions.iter().filter(|other| !other.is_entry) {
             let is_new = reached.iter().all(|known| known.name != other.name);
             if is_new && function.body.split(|letter| !is_part_of_name(letter)).any(|name| name == other.name) {
@@ -227,7 +236,7 @@ fn signature_of(text: &str, kernel: &str) -> Vec<u8> {
     let found = text.split_once(&name).and_then(|(_, rest)| rest.split_once('{')?.1.split_once('}'));
     let values = found.map_or("", |(values, _)| values).split(',');
     let mut bytes: Vec<u8> = values.map_while(|value| value.trim().parse().ok()).collect();
-    // Zeros may follow the end marker. Without one it is no signature.
+    // Zeros may follow the end marker. Without the marker it is not a signature.
     let end = bytes.iter().position(|&byte| byte == signature::END);
     bytes.truncate(end.map_or(0, |end| end + 1));
     bytes
@@ -267,7 +276,7 @@ mod tests {
         assert_eq!(by((9, 0), (12, 1)), Some((9, 0)));
         assert_eq!(by((9, 0), (12, 0)), Some((8, 6)));
         assert_eq!(by((12, 1), (11, 0)), Some((7, 5)));
-        // Its error is the driver's.
+        // The driver's own error explains the rejection.
         assert_eq!(by((9, 0), (10, 2)), Some((9, 0)));
         assert_eq!(choose(&[], (12, 1), DriverVersion { major: 13, minor: 0 }), None);
     }

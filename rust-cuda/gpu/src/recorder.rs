@@ -1,4 +1,4 @@
-//! The recorder of launches that are replayed.
+//! Records launches for replay.
 
 use std::cell::RefCell;
 
@@ -16,9 +16,9 @@ pub struct Recorder<'a> {
 
 #[derive(Debug)]
 enum Target<'a> {
-    /// The launches so far, to be replayed.
+    /// The recorded launches, to be replayed.
     Recorded(RefCell<Recorded<'a>>),
-    /// No recording: each launch runs at once.
+    /// No recording: each launch runs immediately.
     Backend(&'a Backend),
 }
 
@@ -34,7 +34,8 @@ impl<'a> Recorder<'a> {
     /// Appends a launch of `kernel`; see [`Device::launch`](crate::Device::launch).
     ///
     /// # Errors
-    /// As [`Device::launch`](crate::Device::launch), except for those of the kernel's run: a replay returns them.
+    /// Same as [`Device::launch`](crate::Device::launch), except for errors when the kernel runs: a
+    /// replay returns those.
     pub fn launch<K: Kernel>(
         &self,
         kernel: &K,

@@ -1,7 +1,8 @@
-//! The state of a recording: a flag for the thread, and memory that must outlive the recording.
+//! The state of a recording: a thread-local flag, and memory that must outlive the recording.
 //!
-//! A device and its buffers are not `Send`. A thread-local flag is therefore enough to reject every operation but the
-//! recorder's launches, on any device, while launches are recorded and replayed.
+//! A device and its buffers are not `Send`. A thread-local flag is therefore enough to reject every
+//! operation on any device, except the recorder's launches, while launches are recorded and
+//! replayed.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -13,8 +14,8 @@ thread_local! {
     static KEPT: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A guard: launches are recorded and replayed as long as it lives. Until then no buffer of the thread is freed, and only these launches
-/// access them.
+/// A guard that lives as long as launches are recorded and replayed. Until it is dropped, no buffer
+/// of the thread is freed, and only these launches access buffers.
 pub(crate) struct Recording(());
 
 impl Recording {
@@ -37,7 +38,8 @@ pub(crate) fn forbid(operation: &'static str) -> Result<(), Error> {
     if IS_RECORDING.get() { Err(Error::Recording { operation }) } else { Ok(()) }
 }
 
-/// Drops `memory`; during a recording only at its end, because the recorded launches may use it.
+/// Drops `memory`. During a recording it is dropped only at the end, because the recorded launches
+/// may use it.
 pub(crate) fn drop_after_recording(memory: impl Any) {
     if IS_RECORDING.get() {
         KEPT.with_borrow_mut(|kept| kept.push(Box::new(memory)));

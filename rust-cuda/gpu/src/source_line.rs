@@ -1,4 +1,4 @@
-//! The text of the source line of a fault in PTX.
+//! Adds source text to errors in PTX.
 
 use std::fs;
 use std::num::NonZeroU32;
@@ -10,9 +10,10 @@ use ptx_interpreter::{Code, Fault};
 /// Maximum size of a source file in bytes.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Adds the text of the fault's source line, if the file is found: below the current directory, or below one of its parents. The PTX
-/// of a changed source is not loaded, so that the line is that of the instruction. An array in shared memory gets the name and the
-/// elements that its declaration has in the source. `code` is the kernel's.
+/// Adds the text of the error's source line, if the file is found below the current directory or
+/// one of its parents. PTX for a changed source is not loaded, so the line matches the instruction.
+/// A shared array gets the name and the elements from its declaration in the source. `code` is the
+/// kernel's code.
 pub(crate) fn add_to(fault: &mut Fault, code: Option<Code<'_>>) {
     name_shared_array(fault, code);
     fault.set_source_line(text_of);
@@ -29,8 +30,8 @@ fn name_shared_array(fault: &mut Fault, code: Option<Code<'_>>) -> Option<()> {
     Some(())
 }
 
-/// The name and the size of an element of the array that a line such as `let tile = shared_array![f32; 64];` declares. The size is
-/// None for other types than numbers.
+/// The name and the element size of the array that a line such as `let tile = shared_array![f32;
+/// 64];` declares. The size is None for types other than numbers.
 fn shared_array(line: &str) -> Option<(&str, Option<NonZeroU32>)> {
     let (before, after) = line.split_once("shared_array![")?;
     let pattern = before.rsplit_once("let ")?.1.split(['=', ':']).next()?.trim();
@@ -51,7 +52,8 @@ fn text_of(file: &str) -> Option<String> {
     fs::read_to_string(find(Path::new(file))?).ok()
 }
 
-/// The path of a source file by its name in the PTX, which begins at the root of the project or, for the crates of `rust-cuda`, there.
+/// The path of a source file by its name in the PTX. Names are relative to the root of the project
+/// or, for the crates in `rust-cuda`, to that folder.
 fn find(file: &Path) -> Option<PathBuf> {
     let directory = std::env::current_dir().ok()?;
     let candidates = directory.ancestors().flat_map(|root| [root.join(file), root.join("rust-cuda").join(file)]);

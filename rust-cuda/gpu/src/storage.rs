@@ -1,4 +1,4 @@
-//! Memory of a device as its buffers use it.
+//! Device memory as buffers use it.
 
 use std::ops::{DerefMut, Range};
 
@@ -9,9 +9,9 @@ use crate::{Error, Unwritten};
 
 /// Elements in one device's memory.
 pub(crate) trait Storage<T: Element> {
-    /// As an argument of a kernel that reads it.
+    /// The buffer as an argument of a kernel that reads it.
     fn buffer_ref(&self) -> BufferRef<'_, T>;
-    /// As an argument of a kernel that writes it.
+    /// The buffer as an argument of a kernel that writes it.
     fn buffer_mut(&mut self) -> BufferMut<'_, T>;
     fn len(&self) -> usize;
     /// Overwrites the elements `first..first + values.len()`, which must be in bounds.
@@ -25,8 +25,8 @@ pub(crate) trait Storage<T: Element> {
         Ok(values)
     }
 
-    /// The elements in `range`, which must be in bounds, that nothing has written. None if there are none, or if the device does not
-    /// know.
+    /// The elements in `range`, which must be in bounds, that were never written. None if there are
+    /// none, or if the device does not track this.
     fn unwritten(&self, range: Range<usize>) -> Result<Option<Unwritten>, Error>;
 }
 
@@ -61,7 +61,7 @@ impl<T: Element> Storage<T> for SimulatorBuffer<T> {
     }
 }
 
-/// Host memory of a device.
+/// A device's host memory.
 pub(crate) trait HostStorage<T>: DerefMut<Target = [T]> {}
 
 impl<T, S: DerefMut<Target = [T]>> HostStorage<T> for S {}

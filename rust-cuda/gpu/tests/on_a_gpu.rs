@@ -1,5 +1,5 @@
-//! A real driver loads the kernels, runs them, times them and reports their errors, which the stand-in cannot show.
-//! Skipped if there is no GPU, unless GPU_TESTS=require.
+//! A real driver loads the kernels, runs them, times them and reports their errors. The stand-in
+//! cannot show this. Skipped without a GPU, unless GPU_TESTS=require.
 
 mod support;
 
@@ -33,7 +33,8 @@ fn kernels_run_and_are_timed() {
     assert!(device.zeroed::<f64>(1000).unwrap().to_vec().unwrap().iter().all(|&zero| zero == 0.0));
 }
 
-/// Copies of several page-locked chunks, launches in between, and memory that is freed while they are queued.
+/// Copies with several page-locked chunks, launches in between, and memory that is freed while they
+/// are queued.
 #[test]
 fn large_copies_keep_their_order() {
     if !require_gpu() {
@@ -67,7 +68,7 @@ fn blocks_wait_for_each_other() {
         return;
     }
     let device = Device::open(DeviceChoice::Cuda, PTX).unwrap();
-    // An emulated GPU runs blocks that wait for each other on one thread of the host.
+    // An emulated GPU runs blocks that wait for each other on one host thread.
     let (length, repeats) = if device.is_gpu() { (100_003, 50) } else { (1003, 2) };
     let x: Vec<f32> = (0..length).map(|i| (i % 7) as f32 - 3.0).collect();
     let sum = x.iter().sum::<f32>();
@@ -75,7 +76,7 @@ fn blocks_wait_for_each_other() {
     let (mut values, mut barrier) = (device.uninitialized(length).unwrap(), device.zeroed(1).unwrap());
     let max_blocks = device.max_cooperative_blocks(&grid_sums, 256, 0).unwrap();
     let many_blocks = if device.is_gpu() { max_blocks } else { max_blocks.min(8) };
-    // One barrier state serves launches of different sizes, and a replayed one.
+    // One barrier state serves launches of different sizes, including a replayed one.
     for blocks in [many_blocks, 1, 2, many_blocks.div_ceil(3)] {
         let mut sums = device.uninitialized(repeats).unwrap();
         let config = LaunchConfig::new(blocks, 256).cooperative();
@@ -202,7 +203,7 @@ fn the_error_has_the_compilers_log() {
     if !require_gpu() {
         return;
     }
-    // The only kernel is loaded at once.
+    // The only kernel is loaded immediately.
     let error = Device::open(DeviceChoice::Auto, WRONG).unwrap_err();
     assert!(matches!(&error, OpenError::Ptx { log, .. } if log.contains("no_such_instruction")), "{error}");
 }
@@ -212,7 +213,7 @@ fn a_failed_launch_is_named() {
     if !require_gpu() {
         return;
     }
-    // The error is sticky: afterwards the process cannot use the GPU.
+    // The error is sticky: the process cannot use the GPU afterwards.
     in_own_process(
         "a_failed_launch_is_named",
         |_| {},

@@ -1,4 +1,5 @@
-//! Random straight-line programs have bitwise the same results on a GPU, on the interpreter and in the reference.
+//! Random straight-line programs have bitwise identical results on a GPU, in the interpreter and in
+//! the reference.
 
 use std::sync::Mutex;
 
@@ -7,7 +8,8 @@ use gpu::{Device, DeviceChoice, LaunchConfig, PtxVariant};
 use gpu_testing::require_gpu;
 use ptx_random_programs::{Program, Target};
 
-/// The host side of the programs' entry: it has the entry's parameters, and the body is only in the PTX.
+/// The host side of the programs' entry. It has the entry's parameters; the body exists only in the
+/// PTX.
 #[kernel]
 pub fn random_program(input: &[u32], output: GlobalMut<u32>) {
     if !input.is_empty() {
@@ -17,11 +19,11 @@ pub fn random_program(input: &[u32], output: GlobalMut<u32>) {
 
 /// A program's PTX with the static lifetime that a device needs.
 fn leaked(compute_capability: (u32, u32), program: &Program) -> &'static [PtxVariant] {
-    // Keeps it reachable, so that a leak detector does not report it.
+    // Keeps it reachable to prevent reports from leak detectors.
     static KEPT: Mutex<Vec<&'static [PtxVariant]>> = Mutex::new(Vec::new());
     let text = Box::leak(program.ptx().into_boxed_str());
-    // SAFETY: a random program computes in registers, and each thread accesses the element of its index in buffers that
-    // have one element for each thread.
+    // SAFETY: a random program computes in registers, and each thread accesses the element at its
+    // index in buffers with one element per thread.
     #[allow(unsafe_code)]
     let variant = unsafe { PtxVariant::new(compute_capability, text) };
     let variants = Box::leak(Box::new([variant]));
@@ -29,7 +31,7 @@ fn leaked(compute_capability: (u32, u32), program: &Program) -> &'static [PtxVar
     variants
 }
 
-/// Runs a program on a device and returns how its result differs from the reference, if it does.
+/// Runs a program on a device. Returns how its result differs from the reference, if it does.
 fn check(choice: DeviceChoice, program: &Program) -> Option<String> {
     let variants = leaked(program.target().compute_capability(), program);
     let device = Device::open(choice, variants).unwrap_or_else(|error| panic!("{error}"));
@@ -40,13 +42,14 @@ fn check(choice: DeviceChoice, program: &Program) -> Option<String> {
     program.difference(&output.to_vec().unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// How the first `count` programs differ, if they do.
+/// Describes the differences in the first `count` programs.
 fn wrong(choice: DeviceChoice, target: Target, count: u64) -> Vec<String> {
     let programs = (0..count).map(|seed| Program::new(seed, target));
     programs.filter_map(|program| check(choice, &program)).collect()
 }
 
-/// RANDOM_PROGRAMS sets the number of programs for each target; by default there are enough to cover every form.
+/// RANDOM_PROGRAMS sets the number of programs for each target. The default covers every form of
+/// instruction.
 #[test]
 fn random_programs_are_the_same_on_a_gpu_if_there_is_one() {
     if !require_gpu() {
@@ -55,7 +58,7 @@ fn random_programs_are_the_same_on_a_gpu_if_there_is_one() {
     // Any variant serves to query the GPU's compute capability.
     let program = Program::new(0, Target::Sm75);
     let variants = leaked((7, 5), &program);
-    // Stays open, so that the GPU's primary context is not created again for each program.
+    // Kept open, so the GPU's primary context is not created again for each program.
     let device = Device::open(DeviceChoice::Cuda, variants).unwrap();
     let capability = device.compute_capability().unwrap();
     let count = std::env::var("RANDOM_PROGRAMS").ok().and_then(|count| count.parse().ok());

@@ -1,4 +1,4 @@
-//! Launches captured from a stream into a graph, which is replayed.
+//! Captures launches from a stream into a graph and replays it.
 
 use std::ptr;
 
@@ -14,10 +14,11 @@ use crate::{DriverError, Error, Launch};
 const MAX_KEPT_GRAPHS: usize = 16;
 
 impl Cuda {
-    /// Captures launches into a graph and queues it `times` times. If each launch synchronises, none can be captured, and they are
-    /// queued one by one.
+    /// Captures launches into a graph and queues it `times` times. If each launch synchronizes,
+    /// nothing can be captured, and the launches are queued one by one.
     ///
-    /// Their kernels are loaded: the driver may refuse to load a module during a capture.
+    /// Their kernels must already be loaded, because the driver may reject loading a module during
+    /// a capture.
     pub(crate) fn replay(&self, times: usize, launches: &mut [CudaLaunch]) -> Result<(), Error> {
         // The recording may have opened another GPU.
         self.enter()?;
@@ -28,7 +29,7 @@ impl Cuda {
             return Ok(());
         }
         let executable = match self.capture(launches) {
-            // The driver may lack dependent launches, or graphs of them.
+            // The driver may not support dependent launches, or graphs with them.
             Err(_) if self.has_dependent_launches.replace(false) => self.capture(launches),
             executable => executable,
         }?;
@@ -51,7 +52,7 @@ impl Cuda {
         outcome.map_err(|error| self.replay_failed("repeating", &launches, error))
     }
 
-    /// The executable graph of launches.
+    /// The executable graph for the launches.
     fn capture(&self, launches: &mut [CudaLaunch]) -> Result<ExecutableGraph, Error> {
         let capture = Capture::begin(self)?;
         launches.iter_mut().try_for_each(|launch| self.submit(capture.stream, launch))?;
@@ -66,7 +67,7 @@ impl Cuda {
     }
 }
 
-/// The distinct launches, each with the number of its repetitions.
+/// The distinct launches, each with its number of repetitions.
 fn with_counts(launches: &[Launch]) -> Vec<Launch> {
     let mut counted: Vec<Launch> = Vec::new();
     for launch in launches {
@@ -78,11 +79,11 @@ fn with_counts(launches: &[Launch]) -> Vec<Launch> {
     counted
 }
 
-/// A stream in capture mode: its launches are recorded, not run.
+/// A stream in capture mode: launches are recorded and not run.
 ///
-/// It is a separate, non-blocking stream. A blocking stream, such as cust's default, synchronises with the legacy
-/// default stream: while it is captured, a copy on any other thread would fail, and tests of one program run on several
-/// threads.
+/// It is a separate, non-blocking stream. A blocking stream, such as cust's default, synchronizes
+/// with the legacy default stream: during its capture, a copy on any other thread would fail, and
+/// tests in one program run on several threads.
 #[derive(Debug)]
 struct Capture {
     stream: CUstream,
@@ -96,7 +97,7 @@ impl Capture {
         // SAFETY: `stream` is a valid out-pointer; the context is current.
         let made = succeed(unsafe { sys::cuStreamCreateWithPriority(&raw mut stream, NON_BLOCKING, 0) });
         cuda.check("making a stream", made)?;
-        // Relaxed: `recording` rejects other calls of this thread, and other threads may continue.
+        // Relaxed: `recording` rejects other calls on this thread, and other threads may continue.
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream was created above and is empty.
         let begun = succeed(unsafe { sys::cuStreamBeginCapture_v2(stream, mode) });
@@ -126,7 +127,8 @@ impl Capture {
 impl Drop for Capture {
     fn drop(&mut self) {
         if !self.stream.is_null() {
-            // A launch was not captured, and its error is the one to report. The graph is discarded.
+            // A launch could not be captured, and its error is the one to report. The graph is
+            // discarded.
             let _ = self.end_now();
         }
     }
@@ -134,6 +136,7 @@ impl Drop for Capture {
 
 #[allow(unsafe_code)]
 fn destroy_stream(stream: CUstream) {
-    // SAFETY: `Capture::begin` created it, and the capture that used it has ended. A failure cannot be handled.
+    // SAFETY: `Capture::begin` created it, and the capture that used it has ended. A failure cannot
+    // be handled.
     let _ = unsafe { sys::cuStreamDestroy_v2(stream) };
 }

@@ -1,4 +1,4 @@
-//! A GPU, opened: its context, its stream and its kernels.
+//! An opened GPU: its context, its stream and its kernels.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
@@ -17,10 +17,10 @@ use super::staging::Staging;
 use super::wait::WaitKernel;
 use crate::{DriverError, Error, OpenError};
 
-/// CUDA's version since which a captured launch may depend on the one before as programmatic dependent launches do.
+/// First CUDA version in which captured launches support programmatic dependent launch.
 const DEPENDENT_LAUNCHES_IN_GRAPHS: u32 = 12_030;
 
-/// Maximum number of bytes of page-locked memory that are kept.
+/// Maximum number of bytes of page-locked memory to keep.
 const MAX_LOCKED_BYTES: usize = 64 << 20;
 
 /// A GPU with its context and its kernels.
@@ -28,23 +28,23 @@ const MAX_LOCKED_BYTES: usize = 64 << 20;
 pub(crate) struct Cuda {
     pub(crate) properties: Properties,
     pub(crate) ptx: PtxVariant,
-    /// Whether each launch synchronises (`GPU_LAUNCH_BLOCKING=1`).
+    /// Whether each launch synchronizes (`GPU_LAUNCH_BLOCKING=1`).
     pub(super) blocking: bool,
     pub(super) queue: RefCell<Queue>,
-    /// Whether launches of kernels that wait for the one before may begin earlier; not any more once the driver has refused a graph of
-    /// such launches.
+    /// Whether kernels that wait for the previous launch may start early. Set to false once the
+    /// driver has rejected a graph of such launches.
     pub(super) has_dependent_launches: Cell<bool>,
     /// Distinguishes this device's buffers from those of other devices.
     pub(crate) memory: MemoryId,
-    /// Made by the first large copy.
+    /// Created by the first large copy.
     pub(super) staging: RefCell<Option<Staging>>,
-    /// The addresses of the page-locked memory that this device has allocated.
+    /// Address ranges of the page-locked memory that this device allocated.
     pub(super) page_locked: RefCell<Vec<Range<usize>>>,
-    /// Freed memory, for later buffers.
+    /// Freed memory, kept for later buffers.
     pub(super) pool: RefCell<Pool<Block>>,
     /// The same, page-locked.
     pub(super) locked_pool: RefCell<Pool<LockedBlock>>,
-    // Dropped in this order: stream and modules before the context that they belong to.
+    // Dropped in this order: stream and modules before their context.
     pub(super) stream: Stream,
     pub(super) modules: Modules,
     /// Loaded by the first call of `time`.
@@ -52,36 +52,38 @@ pub(crate) struct Cuda {
     pub(super) context: Context,
 }
 
-/// Starts the driver and the primary context of GPU `index` modulo their number.
+/// Starts the driver and the primary context of the GPU at `index` modulo the number of GPUs.
 pub(crate) fn prepare(index: usize) {
     if cuda_driver::availability().is_ok()
         && let Ok(device) = gpu_at(index)
         && let Ok(context) = Context::new(device)
     {
-        // The context would end with its last owner. It is kept until the process ends.
+        // The context would be destroyed with its last owner. Keep it until the process ends.
         std::mem::forget(context);
     }
 }
 
-/// GPU `index` modulo their number; the driver has been started.
+/// The GPU at `index` modulo the number of GPUs. The driver must be initialized.
 fn gpu_at(index: usize) -> Result<Device, OpenError> {
     let count = Device::num_devices().map_err(OpenError::driver("counting the GPUs"))?;
     let index = u32::try_from(index % (count.max(1) as usize)).expect("it is below a number of 32 bits");
     Device::get_device(index).map_err(OpenError::driver("opening the GPU"))
 }
 
-/// Maximum number of bytes of freed memory that are kept: an eighth of the GPU's memory, which other programs and other devices of this
-/// one cannot use.
+/// Maximum number of bytes of freed memory to keep: an eighth of the GPU's memory. Other programs
+/// and other devices of this program cannot use kept memory.
 ///
-/// Nothing is kept where accesses are checked, because a buffer with new memory is uninitialised and a freed one is invalid: by the emulated
-/// driver, and with `GPU_MEMORY_POOL=off`, which is for compute-sanitizer.
+/// Nothing is kept if accesses are checked, because a new buffer must be uninitialized and a freed
+/// one invalid. That applies to the emulated driver, and to `GPU_MEMORY_POOL=off`, meant for
+/// compute-sanitizer.
 fn pool_bytes(properties: &Properties) -> usize {
     let is_off = std::env::var_os("GPU_MEMORY_POOL").is_some_and(|value| value == "off");
     if is_off || properties.is_emulated { 0 } else { properties.total_memory / 8 }
 }
 
 impl Cuda {
-    /// Opens GPU `index` modulo their number and loads the best of `variants` for its compute capability.
+    /// Opens the GPU at `index` modulo the number of GPUs, and loads the best of `variants` for its
+    /// compute capability.
     pub(crate) fn open(variants: &'static [PtxVariant], index: usize) -> Result<Self, OpenError> {
         let driver = cuda_driver::availability()?;
         let device = gpu_at(index)?;
@@ -93,7 +95,7 @@ impl Cuda {
         };
         crate::ptx::require_fresh(variant)?;
         let context = Context::new(device).map_err(OpenError::driver("making a context"))?;
-        // `new` has done that too, but ignores a failure.
+        // `new` does this too, but ignores a failure.
         CurrentContext::set_current(&context).map_err(OpenError::driver("entering the context"))?;
         let modules = Modules::open(variant, &properties.name)?;
         let stream = Stream::new(StreamFlags::DEFAULT, None).map_err(OpenError::driver("making a stream"))?;
@@ -123,8 +125,8 @@ impl Cuda {
         self.check("entering the context", CurrentContext::set_current(&self.context))
     }
 
-    /// Waits for all launches of this device's stream. Synchronising the whole context would invalidate a capture that
-    /// another thread has begun in it.
+    /// Waits for all launches in this device's stream. Synchronizing the whole context would
+    /// invalidate another thread's capture in it.
     pub(crate) fn synchronize(&self) -> Result<(), Error> {
         self.enter()?;
         self.check("waiting for the GPU", self.stream.synchronize())?;
@@ -133,8 +135,9 @@ impl Cuda {
         Ok(())
     }
 
-    /// Runs `work` between two events and returns their elapsed time in seconds. The GPU waits while `work` queues its
-    /// first launches, so that the time of a short kernel does not contain the launch overhead.
+    /// Runs `work` between two events and returns their elapsed time in seconds. The GPU waits
+    /// while `work` queues its first launches, so a short kernel's time does not include the launch
+    /// overhead.
     pub(crate) fn time<R, E: From<Error>>(&self, work: impl FnOnce() -> Result<R, E>) -> Result<(R, f64), E> {
         self.enter()?;
         let event = || self.check("making an event", Event::new(EventFlags::DEFAULT));
@@ -150,7 +153,7 @@ impl Cuda {
         Ok((result, f64::from(milliseconds) / 1e3))
     }
 
-    /// Queues the wait kernel, unless each launch synchronises.
+    /// Queues the wait kernel, unless each launch synchronizes.
     fn queue_wait(&self) -> Result<(), Error> {
         if self.blocking {
             return Ok(());
@@ -163,14 +166,16 @@ impl Cuda {
         self.check("launching the wait kernel", wait.queue(self.stream.as_inner()))
     }
 
-    /// Cycles per second of a multiprocessor just before the last timed work; None if nothing was timed.
+    /// Cycles per second of a multiprocessor just before the last timed work; None if nothing was
+    /// timed.
     pub(crate) fn clock_rate(&self) -> Result<Option<f64>, Error> {
         self.enter()?;
         let Some(wait) = self.wait.get() else { return Ok(None) };
         self.check("reading the wait kernel's clocks", wait.clock_rate())
     }
 
-    /// The error of the pending launches, if `error` is one that a running kernel causes, with what the kernel has said.
+    /// The error of the pending launches, if a running kernel caused `error`, with the kernel's
+    /// messages.
     pub(super) fn failure(&self, error: &DriverError) -> Option<Error> {
         let earlier = self.queue.borrow_mut().failure(error)?;
         Some(match (self.modules.speech.panic(), earlier) {
@@ -181,7 +186,7 @@ impl Cuda {
         })
     }
 
-    /// Converts an error of the driver to that of the launches that caused it, or else of `operation`.
+    /// Converts a driver error to an error of the launches that caused it, or of `operation`.
     pub(super) fn check<T>(
         &self,
         operation: &'static str,

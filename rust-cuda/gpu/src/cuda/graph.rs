@@ -11,19 +11,20 @@ use crate::DriverError;
 pub(super) struct Graph(sys::CUgraph);
 
 impl Graph {
-    /// Ends the capture of a stream: the graph of its launches.
+    /// Ends a stream's capture and returns the graph of its launches.
     ///
     /// # Safety
     /// The stream must be in capture mode.
     #[allow(unsafe_code)]
     pub(super) unsafe fn end_capture(stream: CUstream) -> Result<Self, DriverError> {
         let mut graph = Self(ptr::null_mut());
-        // SAFETY: the caller promises the capture. `graph` is a valid out-pointer, which stays null if it has failed.
+        // SAFETY: the caller promises the capture. `graph` is a valid out-pointer, which stays null
+        // on failure.
         succeed(unsafe { sys::cuStreamEndCapture(stream, &raw mut graph.0) })?;
         Ok(graph)
     }
 
-    /// Makes the graph executable.
+    /// Instantiates the graph.
     #[allow(unsafe_code)]
     pub(super) fn instantiate(self) -> Result<ExecutableGraph, DriverError> {
         let mut executable = ptr::null_mut();
@@ -54,8 +55,9 @@ impl ExecutableGraph {
     /// Queues one launch of the graph.
     #[allow(unsafe_code)]
     pub(super) fn launch(&self, stream: CUstream) -> Result<(), DriverError> {
-        // SAFETY: graph and stream belong to the current context. The kernels' parameters were checked when they were
-        // captured. Their memory is freed after this call at the earliest, and freeing waits for the kernels.
+        // SAFETY: graph and stream belong to the current context. The kernels' parameters were
+        // checked when they were captured. Their memory is freed after this call at the earliest,
+        // and freeing waits for the kernels.
         succeed(unsafe { sys::cuGraphLaunch(self.0, stream) })
     }
 }
@@ -63,7 +65,8 @@ impl ExecutableGraph {
 impl Drop for ExecutableGraph {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: `Graph::instantiate` created it, and its launches have run: the queue keeps it until then.
+        // SAFETY: `Graph::instantiate` created it, and its launches have run: the queue keeps it
+        // until then.
         let _ = unsafe { sys::cuGraphExecDestroy(self.0) };
     }
 }

@@ -12,7 +12,7 @@ use super::status::succeed;
 use crate::erased::AnyLaunch;
 use crate::{Error, Launch, entry_check};
 
-/// A launch that has been checked, with its parameters.
+/// A checked launch with its parameters.
 #[derive(Debug)]
 pub(crate) struct CudaLaunch {
     pub(super) launch: Launch,
@@ -27,14 +27,15 @@ impl Cuda {
         self.queue(&mut launch)
     }
 
-    /// Queues a checked launch in the device's stream. The context is current.
+    /// Queues a checked launch in the device's stream. The context must be current.
     pub(super) fn queue(&self, launch: &mut CudaLaunch) -> Result<(), Error> {
         self.submit(self.stream.as_inner(), launch)?;
         self.queue.borrow_mut().push(launch.launch);
         if self.blocking || self.modules.speaks(launch.launch.kernel) { self.synchronize() } else { Ok(()) }
     }
 
-    /// Checks a launch, loads its kernel, and takes its arguments. The context is current afterwards.
+    /// Checks a launch, loads its kernel, and takes its arguments. The context is current
+    /// afterwards.
     pub(crate) fn prepare(&self, launch: &mut dyn AnyLaunch) -> Result<CudaLaunch, Error> {
         let (kernel, config) = (launch.kernel(), launch.config());
         config.check().map_err(|error| Error::Limit { kernel, error })?;
@@ -51,7 +52,8 @@ impl Cuda {
         Ok(CudaLaunch { launch: Launch { kernel, config, times: 1 }, function, raw })
     }
 
-    /// Submits a launch to `stream`, or to its graph if the stream is being captured. The context is current.
+    /// Submits a launch to `stream`, or to its graph if the stream is being captured. The context
+    /// must be current.
     #[allow(unsafe_code)]
     pub(super) fn submit(&self, stream: CUstream, launch: &mut CudaLaunch) -> Result<(), Error> {
         let CudaLaunch { launch, function, raw } = launch;
@@ -59,10 +61,12 @@ impl Cuda {
         let (handle, parameters) = (function.handle, pointers.as_mut_ptr());
         let LaunchConfig { grid: Dim3 { x, y, z }, block, dynamic_shared_bytes: shared, cooperative, cluster: _ } =
             launch.config;
-        // SAFETY: `prepare` found the function in this GPU's module, which the stream's context loaded. The parameters have the
-        // types of the kernel's, because the signatures are equal. Their addresses are those of this device's own buffers, which live: the
-        // kernel checks its indices against the lengths, and only launches of this stream use them. The driver copies
-        // the parameters before it returns. A dependent kernel's first instructions wait for the launch before.
+        // SAFETY: `prepare` found the function in this GPU's module, which the stream's context
+        // loaded. The parameters match the kernel's parameter types, because the signatures are
+        // equal. Their addresses belong to this device's own live buffers: the kernel checks its
+        // indices against the lengths, and only launches of this stream use them. The driver copies
+        // the parameters before it returns. A dependent kernel's first instructions wait for the
+        // previous launch.
         let result = unsafe {
             if cooperative {
                 sys::cuLaunchCooperativeKernel(handle, x, y, z, block.x, block.y, block.z, shared, stream, parameters)
@@ -77,7 +81,7 @@ impl Cuda {
         succeed(result).map_err(|error| self.failure(&error).unwrap_or(Error::Launch { launch: *launch, error }))
     }
 
-    /// Max. number of blocks of `kernel` resident on this GPU at once.
+    /// Maximum number of blocks of `kernel` that are resident on this GPU at once.
     pub(crate) fn max_cooperative_blocks(
         &self,
         kernel: &'static str,
@@ -93,8 +97,8 @@ impl Cuda {
         Ok(per_multiprocessor.saturating_mul(self.properties.multiprocessors))
     }
 
-    /// Max. number of clusters of `kernel` resident on this GPU at once; 0 if the driver, the GPU or the PTX has no such
-    /// clusters.
+    /// Maximum number of clusters of `kernel` that are resident on this GPU at once; 0 if the
+    /// driver, the GPU or the PTX does not support such clusters.
     pub(crate) fn max_clusters(&self, kernel: &'static str, config: LaunchConfig) -> Result<u32, Error> {
         config.check().map_err(|error| Error::Limit { kernel, error })?;
         self.enter()?;
@@ -121,7 +125,7 @@ impl Cuda {
         Ok(())
     }
 
-    /// Max. resident blocks of this shape per multiprocessor (the kernel's occupancy).
+    /// Maximum resident blocks of this shape per multiprocessor (the kernel's occupancy).
     #[allow(unsafe_code)]
     fn resident_blocks(&self, kernel: &'static str, function: &Function, config: LaunchConfig) -> Result<u32, Error> {
         if !self.properties.supports_cooperative_launch {
@@ -137,7 +141,7 @@ impl Cuda {
         Ok(u32::try_from(blocks).expect("the driver counts blocks from 0"))
     }
 
-    /// Opts in to more dynamic shared memory than the default limit of 48 KiB, if a launch needs it.
+    /// Opts in to more dynamic shared memory than the default limit of 48 KiB if a launch needs it.
     fn allow_shared(&self, kernel: &'static str, function: &Function, dynamic_bytes: u32) -> Result<(), Error> {
         if dynamic_bytes <= function.allowed_shared_bytes.get() {
             return Ok(());

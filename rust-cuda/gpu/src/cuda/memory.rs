@@ -1,4 +1,4 @@
-//! The GPU's global memory, and page-locked host memory.
+//! The GPU's global memory and page-locked host memory.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -21,10 +21,11 @@ use crate::{DriverError, Error, Unwritten};
 /// The alignment of each allocation (CUDA C++ Programming Guide, "Device Memory Accesses").
 const ALLOCATION_ALIGNMENT: u64 = 256;
 
-/// Elements in the GPU's global memory. Dropping it gives the memory to the device's [`Pool`](super::pool::Pool).
+/// Elements in the GPU's global memory. Dropping it returns the memory to the device's
+/// [`Pool`](super::pool::Pool).
 #[derive(Debug)]
 pub(crate) struct CudaBuffer<T: Element> {
-    /// None if there are no elements, and after the drop.
+    /// None if there are no elements, and after drop.
     block: Option<Block>,
     length: usize,
     cuda: Rc<Cuda>,
@@ -42,7 +43,7 @@ impl<T: Element> Drop for CudaBuffer<T> {
 }
 
 impl<T: Element> CudaBuffer<T> {
-    /// A buffer of `length` uninitialised elements.
+    /// A buffer of `length` uninitialized elements.
     pub(crate) fn uninitialized(cuda: &Rc<Cuda>, length: usize) -> Result<Self, Error> {
         cuda.enter()?;
         let out_of_memory = || {
@@ -60,13 +61,14 @@ impl<T: Element> CudaBuffer<T> {
         Ok(Self { block, length, cuda: Rc::clone(cuda), elements: PhantomData })
     }
 
-    /// The address of the first element. An empty buffer has a dangling one. It is not zero, because the kernel makes a reference of it,
-    /// and it is aligned like any other, because the kernel may make quads of it.
+    /// The address of the first element. An empty buffer has a dangling address. It is not zero,
+    /// because the kernel makes a reference from it, and it is aligned like any other, because the
+    /// kernel may form quads from it.
     fn address(&self) -> u64 {
         self.block.as_ref().map_or(ALLOCATION_ALIGNMENT, |block| block.address)
     }
 
-    /// The address of the element `index`, and the bytes of the `count` elements from there on.
+    /// The address of element `index`, and the size in bytes of `count` elements from there on.
     ///
     /// # Panics
     /// If they are out of bounds.
@@ -87,7 +89,8 @@ impl<T: Element> CudaBuffer<T> {
         self.cuda.check("filling memory of the GPU", result)
     }
 
-    /// Copies the elements `first..first + values.len()` to `values`. All of them are initialised if it succeeds.
+    /// Copies the elements `first..first + values.len()` to `values`. On success all of them are
+    /// initialized.
     #[allow(unsafe_code)]
     fn read(&self, first: usize, values: &mut [MaybeUninit<T>]) -> Result<(), Error> {
         let (address, bytes) = self.part(first, values.len());
@@ -99,15 +102,17 @@ impl<T: Element> CudaBuffer<T> {
         let staged = self.cuda.stage(host.addr(), bytes, |staging, target| {
             // SAFETY: these are the bytes of `values`, which are borrowed exclusively.
             let to = unsafe { std::slice::from_raw_parts_mut(host, bytes) };
-            // SAFETY: the range has this many bytes, by `part`, and the context has been entered. Any bytes are a value of T.
+            // SAFETY: `part` ensures that the range has this many bytes, and the context has been
+            // entered. Any bytes are a valid T.
             unsafe { staging.download(target, to, address) }
         });
         let copied = staged.unwrap_or_else(|| {
-            // SAFETY: both have `bytes` bytes, the range by `part`. Any bytes are a value of T.
+            // SAFETY: both have `bytes` bytes; `part` ensures this for the range. Any bytes are a
+            // valid T.
             succeed(unsafe { sys::cuMemcpyDtoH_v2(host.cast(), address, bytes) })
         });
         self.cuda.check("copying from the GPU", copied)?;
-        // The copy has waited for the launches before it, and would have failed if one had.
+        // The copy waited for the launches before it, and would have failed if one of them had.
         self.cuda.queue.borrow_mut().clear();
         Ok(())
     }
@@ -134,12 +139,14 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
         }
         self.cuda.enter()?;
         let staged = self.cuda.stage(values.as_ptr().addr(), bytes, |staging, target| {
-            // SAFETY: the range has this many bytes, by `part`. The pool keeps its memory until the stream has ended, or the driver frees
-            // it, which waits for the stream. The context has been entered.
+            // SAFETY: `part` ensures that the range has this many bytes. The pool keeps its memory
+            // until the stream has ended, or the driver frees it, which waits for the stream. The
+            // context has been entered.
             unsafe { staging.upload(target, address, bytes_of(values)) }
         });
         let copied = staged.unwrap_or_else(|| {
-            // SAFETY: both have `bytes` bytes, the range by `part`, and this buffer is borrowed exclusively.
+            // SAFETY: both have `bytes` bytes; `part` ensures this for the range. This buffer is
+            // borrowed exclusively.
             succeed(unsafe { sys::cuMemcpyHtoD_v2(address, values.as_ptr().cast(), bytes) })
         });
         self.cuda.check("copying to the GPU", copied)
@@ -151,7 +158,8 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
 
     #[allow(unsafe_code)]
     fn copy_to(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        // SAFETY: `read` writes elements only, and an initialised element may be written as one that is not.
+        // SAFETY: `read` only writes elements, and an initialized element may be overwritten
+        // through `MaybeUninit`.
         self.read(first, unsafe { &mut *(std::ptr::from_mut(values) as *mut [MaybeUninit<T>]) })
     }
 
@@ -159,15 +167,17 @@ impl<T: Element> Storage<T> for CudaBuffer<T> {
     fn to_vec(&self, range: Range<usize>) -> Result<Vec<T>, Error> {
         let mut values = Vec::with_capacity(range.len());
         self.read(range.start, &mut values.spare_capacity_mut()[..range.len()])?;
-        // SAFETY: the capacity is at least this, and `read` has initialised the elements.
+        // SAFETY: the capacity is at least this, and `read` has initialized the elements.
         unsafe { values.set_len(range.len()) };
         Ok(values)
     }
 }
 
 impl Cuda {
-    /// Copies by the ring of page-locked chunks, if the memory of the host, of `bytes` bytes from the address `host` on, is large enough and is
-    /// not page-locked itself. None if the driver is to copy, also because the system can lock no memory. The context is current.
+    /// Copies through the ring of page-locked chunks, if the `bytes` bytes of host memory at the
+    /// address `host` are large enough and not page-locked already. Returns None if the driver
+    /// should copy instead, which includes the case that the system cannot lock memory. The context
+    /// must be current.
     fn stage(
         &self,
         host: usize,
@@ -185,10 +195,10 @@ impl Cuda {
     }
 }
 
-/// Page-locked host memory. Dropping it gives the memory to the device's pool.
+/// Page-locked host memory. Dropping it returns the memory to the device's pool.
 #[derive(Debug)]
 pub(crate) struct CudaPinned<T: Element> {
-    /// Its `length` elements are initialised. None if there are none, and after the drop.
+    /// Its `length` elements are initialized. None if there are no elements, and after drop.
     block: Option<LockedBlock>,
     length: usize,
     cuda: Rc<Cuda>,
@@ -199,7 +209,7 @@ impl<T: Element> CudaPinned<T> {
     #[allow(unsafe_code)]
     pub(crate) fn filled(cuda: &Rc<Cuda>, value: T, length: usize) -> Result<Self, Error> {
         cuda.enter()?;
-        // More bytes than there are addresses are more than the system can lock.
+        // A size that exceeds the address space also exceeds what the system can lock.
         let block = match length.saturating_mul(size_of::<T>()) {
             0 => None,
             bytes => {
@@ -209,7 +219,8 @@ impl<T: Element> CudaPinned<T> {
         };
         if let Some(LockedBlock { memory, .. }) = &block {
             let first = memory.cast::<MaybeUninit<T>>();
-            // SAFETY: the block is aligned to a page, has room for this many elements, and is not used elsewhere.
+            // SAFETY: the block is page-aligned, has room for this many elements, and is not used
+            // elsewhere.
             unsafe { std::slice::from_raw_parts_mut(first.as_ptr(), length) }.fill(MaybeUninit::new(value));
             let first = first.addr().get();
             cuda.page_locked.borrow_mut().push(first..first + length * size_of::<T>());
@@ -239,7 +250,7 @@ impl<T: Element> Deref for CudaPinned<T> {
 
     #[allow(unsafe_code)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the block has `length` initialised elements, and is aligned to a page.
+        // SAFETY: the block has `length` initialized elements and is page-aligned.
         unsafe { std::slice::from_raw_parts(self.first().as_ptr(), self.length) }
     }
 }

@@ -1,8 +1,9 @@
 //! The CUDA backend, on top of cust.
 //!
-//! Everything here runs on the thread that opened the GPU: a [`Cuda`] is shared by `Rc`, also with its buffers. Each
-//! operation makes its context current first ([`Cuda::enter`]), since another device of the thread may be that of another
-//! GPU. The context is the GPU's primary context, which all devices of the process share.
+//! Everything here runs on the thread that opened the GPU: a [`Cuda`] is shared by `Rc`, also with
+//! its buffers. Each operation makes its context current first ([`Cuda::enter`]), since another
+//! device on the thread may belong to another GPU. The context is the GPU's primary context, which
+//! all devices of the process share.
 
 mod capture;
 mod context;

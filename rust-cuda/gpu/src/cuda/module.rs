@@ -1,4 +1,4 @@
-//! A module: kernels that the driver's JIT compiler has compiled for the GPU.
+//! A module: kernels compiled for the GPU by the driver's JIT compiler.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_void};
@@ -13,14 +13,14 @@ use crate::ptx::Entry;
 /// Size in bytes of each of the two logs of the driver's JIT compiler.
 const LOG_BYTES: usize = 16 * 1024;
 
-/// The driver's result for a symbol that is not found.
+/// The driver's result when a symbol is not found.
 const NOT_FOUND: u32 = sys::CUresult::CUDA_ERROR_NOT_FOUND as u32;
 
 /// A module loaded on the GPU.
 #[derive(Debug)]
 pub(super) struct Module(sys::CUmodule);
 
-/// The driver's error for a module that it cannot compile, and the log of its JIT compiler.
+/// The driver's error for a module that it cannot compile, with the log of its JIT compiler.
 #[derive(Debug)]
 pub(super) struct LoadError {
     pub(super) error: DriverError,
@@ -31,37 +31,38 @@ pub(super) struct LoadError {
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) handle: sys::CUfunction,
-    /// The properties of its entry in the PTX.
+    /// The properties of its PTX entry.
     pub(super) entry: Entry,
     /// Static shared memory in bytes.
     pub(super) static_shared_bytes: u32,
-    /// Max. dynamic shared memory of its launches in bytes, as set with the driver.
+    /// Maximum dynamic shared memory of its launches in bytes, as configured in the driver.
     pub(super) allowed_shared_bytes: Cell<u32>,
-    /// Whether its launches may have clusters of more than 8 blocks, as set with the driver.
+    /// Whether its launches may have clusters of more than 8 blocks, as configured in the driver.
     pub(super) allows_large_clusters: Cell<bool>,
 }
 
 impl Function {
-    /// Raises the limit of dynamic shared memory of the kernel's launches to `bytes`.
+    /// Raises the dynamic shared memory limit of the kernel's launches to `bytes`.
     #[allow(unsafe_code)]
     pub(super) fn allow_shared(&self, bytes: u32) -> Result<(), DriverError> {
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function belongs to a loaded module: functions stay within the device that owns the module.
+        // SAFETY: the function belongs to a loaded module, since functions never outlive the device
+        // that owns it.
         succeed(unsafe { sys::cuFuncSetAttribute(self.handle, attribute, bytes as i32) })?;
         self.allowed_shared_bytes.set(bytes);
         Ok(())
     }
 }
 
-/// Maximum blocks of a cluster that every GPU with clusters supports.
+/// Maximum number of blocks in a cluster that every GPU with clusters supports.
 const PORTABLE_CLUSTER: u32 = 8;
 
-/// The driver's results where it, or the GPU, has no clusters of a size: the function is missing (before CUDA 11.8),
-/// `CUDA_ERROR_NOT_SUPPORTED`, `CUDA_ERROR_INVALID_CLUSTER_SIZE`.
+/// The driver's results if it, or the GPU, does not support a cluster size: the function is missing
+/// (before CUDA 11.8), `CUDA_ERROR_NOT_SUPPORTED`, `CUDA_ERROR_INVALID_CLUSTER_SIZE`.
 const NO_SUCH_CLUSTERS: [u32; 3] = [NOT_FOUND, 801, 912];
 
 impl Function {
-    /// Permits the launches' clusters of more blocks than every GPU supports, if the kernel has them.
+    /// Permits clusters with more blocks than every GPU supports, if the kernel uses such clusters.
     #[allow(unsafe_code)]
     pub(super) fn allow_clusters(&self) -> Result<(), DriverError> {
         if self.entry.cluster <= PORTABLE_CLUSTER || self.allows_large_clusters.get() {
@@ -73,8 +74,8 @@ impl Function {
         Ok(())
     }
 
-    /// The number of clusters of this shape that can be resident at once; 0 if the driver or the GPU has no clusters of
-    /// this size.
+    /// The number of clusters of this shape that can be resident at once; 0 if the driver or the
+    /// GPU does not support this cluster size.
     pub(super) fn max_clusters(&self, config: LaunchConfig) -> Result<u32, DriverError> {
         match self.allow_clusters().and_then(|()| self.active_clusters(config)) {
             Err(error) if NO_SUCH_CLUSTERS.contains(&error.code) => Ok(0),
@@ -92,7 +93,7 @@ impl Function {
 }
 
 impl Module {
-    /// Loads a module on the GPU whose context is current. The driver compiles its text.
+    /// Loads a module on the GPU of the current context. The driver compiles its text.
     #[allow(unsafe_code)]
     pub(super) fn load(text: &str) -> Result<Self, LoadError> {
         let image = CString::new(text).map_err(|zero| {
@@ -108,13 +109,14 @@ impl Module {
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
             CUjit_option::CU_JIT_INFO_LOG_BUFFER,
             CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
-            // The lines of `.loc`, by which compute-sanitizer and ncu name a kernel's source. It changes no code.
+            // Line information from `.loc`, with which compute-sanitizer and ncu name a kernel's
+            // source. It does not change the code.
             CUjit_option::CU_JIT_GENERATE_LINE_INFO,
         ];
         let mut values = [errors.as_mut_ptr().cast(), size, information.as_mut_ptr().cast(), size, yes];
         let mut module = std::ptr::null_mut();
-        // SAFETY: the image is a C string; each option has its value, a buffer, that buffer's size, or 1 for yes; all of
-        // them outlive the call.
+        // SAFETY: the image is a C string; each option has its value: a buffer, that buffer's size,
+        // or 1 for yes; all of them outlive the call.
         let result = unsafe {
             sys::cuModuleLoadDataEx(
                 &raw mut module,
@@ -128,7 +130,8 @@ impl Module {
         Ok(Self(module))
     }
 
-    /// The kernel called `name`, whose PTX entry is `entry`; None if the module has none.
+    /// The kernel called `name`, with the PTX entry `entry`; None if the module does not contain
+    /// it.
     pub(super) fn function(&self, name: &str, entry: Entry) -> Result<Option<Function>, DriverError> {
         let handle = match self.look_up(name) {
             Ok(handle) => handle,
@@ -136,7 +139,7 @@ impl Module {
             Err(error) => return Err(error),
         };
         let static_shared_bytes = static_shared_bytes(handle)?;
-        // The default limit, which holds for static and dynamic shared memory together.
+        // The default limit, which applies to the sum of static and dynamic shared memory.
         let allowed = LaunchConfig::MAX_STATIC_SHARED_BYTES.saturating_sub(static_shared_bytes);
         let (allowed_shared_bytes, allows_large_clusters) = (Cell::new(allowed), Cell::new(false));
         Ok(Some(Function { handle, entry, static_shared_bytes, allowed_shared_bytes, allows_large_clusters }))
@@ -153,7 +156,8 @@ impl Module {
 }
 
 impl Module {
-    /// Writes a variable of 8 bytes in the module's global memory; none if the module has no such variable.
+    /// Writes an 8-byte variable in the module's global memory. Does nothing if the module has no
+    /// such variable.
     #[allow(unsafe_code)]
     pub(super) fn set_variable(&self, name: &str, value: u64) -> Result<(), DriverError> {
         let name = CString::new(name).expect("the name of a variable has no zero byte");
@@ -175,8 +179,8 @@ impl Module {
 impl Drop for Module {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: `load` loaded the module. Its functions are dropped with it, and none of its kernels runs: `Cuda`'s
-        // drop has waited for them before its fields are dropped.
+        // SAFETY: `load` loaded the module. Its functions are dropped with it, and none of its
+        // kernels is running: `Cuda`'s drop waits for them before its fields are dropped.
         let _ = unsafe { sys::cuModuleUnload(self.0) };
     }
 }

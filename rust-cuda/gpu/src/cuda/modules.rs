@@ -1,5 +1,5 @@
-//! The modules of a device's kernels: one for each kernel, compiled by the driver when it is first used, so that a program
-//! does not wait for kernels that it never launches.
+//! The modules of a device's kernels: one per kernel, compiled by the driver on first use. So a
+//! program does not wait for kernels that it never launches.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -13,9 +13,9 @@ use crate::{DriverError, OpenError, PtxVariant};
 /// Why a kernel cannot be used.
 #[derive(Debug)]
 pub(super) enum FunctionError {
-    /// The driver rejects the kernel's PTX.
+    /// The driver rejected the kernel's PTX.
     Load(LoadError),
-    /// Another error of the driver.
+    /// Any other driver error.
     Driver(DriverError),
 }
 
@@ -24,7 +24,7 @@ pub(super) enum FunctionError {
 pub(super) struct Modules {
     text: &'static str,
     kernels: Kernels<'static>,
-    /// The module of all kernels, if they cannot be separated.
+    /// A single module with all kernels, if they cannot be separated.
     common: OnceCell<Module>,
     /// The loaded modules of single kernels.
     separate: RefCell<HashMap<&'static str, Module>>,
@@ -33,8 +33,9 @@ pub(super) struct Modules {
 }
 
 impl Modules {
-    /// The kernels of `variant` on the GPU called `device`, whose context is current. Loads the shortest kernel, or all if
-    /// they cannot be separated: a driver that is too old for the PTX rejects it here.
+    /// The kernels of `variant` on the GPU called `device`, which must have the current context.
+    /// Loads the shortest kernel, or all of them if they cannot be separated, so a driver that is
+    /// too old for the PTX rejects it here.
     pub(super) fn open(variant: &'static PtxVariant, device: &str) -> Result<Self, OpenError> {
         let text = variant.text();
         let modules = Self {
@@ -57,7 +58,7 @@ impl Modules {
         })
     }
 
-    /// The kernel called `name`, loaded when it is first asked for; None if the PTX has none.
+    /// The kernel called `name`, loaded on first use; None if the PTX does not contain it.
     pub(super) fn function(&self, name: &'static str) -> Result<Option<Rc<Function>>, FunctionError> {
         if let Some(function) = self.functions.borrow().get(name) {
             return Ok(Some(Rc::clone(function)));
@@ -86,12 +87,12 @@ impl Modules {
         Ok(())
     }
 
-    /// Whether a loaded kernel may say something.
+    /// Whether a loaded kernel may print messages or panic.
     pub(super) fn speaks(&self, kernel: &str) -> bool {
         self.speech.is_used() && self.kernels.calls(kernel)
     }
 
-    /// Loads a module, and lets its kernels speak.
+    /// Loads a module, and connects its kernels to the message buffer.
     fn load_text(&self, text: &str) -> Result<Module, LoadError> {
         let module = Module::load(text)?;
         self.speech.connect(&module, text).map_err(|error| LoadError { error, log: String::new() })?;

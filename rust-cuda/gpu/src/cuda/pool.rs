@@ -1,4 +1,4 @@
-//! Memory of the GPU, page-locked memory of the host, and what buffers have freed of both.
+//! GPU memory and page-locked host memory, with a pool of freed blocks of each.
 
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -9,10 +9,11 @@ use super::status::succeed;
 use crate::DriverError;
 
 pub(super) const OUT_OF_MEMORY: u32 = sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY as u32;
-/// Maximum number of blocks that are kept: it bounds the search for one of the right size.
+/// Maximum number of kept blocks, which bounds the search for one of the right size.
 const MAX_BLOCKS: usize = 256;
 
-/// An allocation of the driver, of at least one byte. Dropping it frees the memory; the context must be current then.
+/// A driver allocation of at least one byte. Dropping it frees the memory; the context must be
+/// current then.
 pub(super) trait Allocation: Sized {
     /// Allocates `bytes` bytes, at least one, in the current context.
     fn allocate(bytes: usize) -> Result<Self, DriverError>;
@@ -20,7 +21,8 @@ pub(super) trait Allocation: Sized {
     fn bytes(&self) -> usize;
 }
 
-/// An allocation of the GPU's global memory. The driver waits until no kernel uses it before it frees it.
+/// An allocation in the GPU's global memory. The driver waits until no kernel uses it before it
+/// frees it.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) address: CUdeviceptr,
@@ -44,13 +46,14 @@ impl Allocation for Block {
 impl Drop for Block {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
-        // SAFETY: `allocate` allocated it, and only this call frees it. A failure cannot be reported here, and recurs in the next call.
+        // SAFETY: `allocate` allocated it, and only this call frees it. A failure cannot be
+        // reported here, and recurs in the next call.
         let _ = unsafe { sys::cuMemFree_v2(self.address) };
     }
 }
 
-/// An allocation of page-locked memory of the host. Nothing copies from or to it when it is dropped: copies from and to memory of this kind
-/// have ended when the driver returns.
+/// An allocation of page-locked host memory. No copy uses it when it is dropped, since copies from
+/// and to this kind of memory have finished when the driver returns.
 #[derive(Debug)]
 pub(super) struct LockedBlock {
     /// Aligned to a page.
@@ -81,30 +84,32 @@ impl Drop for LockedBlock {
     }
 }
 
-/// Blocks that buffers have freed, for later buffers of exactly the same size. `cuMemAlloc` and `cuMemFree` take longer than small
-/// kernels, and `cuMemFree` waits for all of them.
+/// Blocks freed by buffers, kept for later buffers of exactly the same size. `cuMemAlloc` and
+/// `cuMemFree` take longer than small kernels, and `cuMemFree` waits for all kernels.
 ///
-/// A block is reused while launches and copies that used it may still be queued. All that a device does with a buffer is in order: its
-/// launches, graphs and asynchronous copies are in its one stream. Other copies and fills are in the legacy default stream, which waits for
-/// this stream, and for which this stream waits. A device belongs to one thread and shares its pool with no other.
+/// A block may be reused while launches and copies that used it are still queued. This is sound
+/// because everything that a device does with a buffer is ordered: its launches, graphs and
+/// asynchronous copies are in one stream. Other copies and fills are in the legacy default stream,
+/// and the two streams wait for each other. A device belongs to one thread and does not share its
+/// pool.
 #[derive(Debug)]
 pub(super) struct Pool<A> {
-    /// The oldest is first.
+    /// Oldest first.
     kept: VecDeque<A>,
     kept_bytes: usize,
     max_bytes: usize,
 }
 
 impl<A: Allocation> Pool<A> {
-    /// A pool that keeps at most `max_bytes` bytes; with 0 it keeps nothing.
+    /// A pool that keeps at most `max_bytes` bytes; 0 disables it.
     pub(super) fn new(max_bytes: usize) -> Self {
         Self { kept: VecDeque::new(), kept_bytes: 0, max_bytes }
     }
 
-    /// A block of `bytes` bytes, at least one: a kept one, or a new one in the current context. If there is no memory for a new one,
-    /// the kept ones are freed.
+    /// A block of `bytes` bytes, at least one: a kept one, or a new one in the current context. If
+    /// there is no memory for a new one, the kept blocks are freed.
     pub(super) fn allocate(&mut self, bytes: usize) -> Result<A, DriverError> {
-        // The last one is the most likely to be in the L2 cache.
+        // The most recent block is the most likely to be in the L2 cache.
         let place = self.kept.iter().rposition(|block| block.bytes() == bytes);
         if let Some(block) = place.and_then(|place| self.kept.remove(place)) {
             self.kept_bytes -= bytes;
@@ -119,7 +124,8 @@ impl<A: Allocation> Pool<A> {
         }
     }
 
-    /// Keeps a block, and frees the oldest ones beyond the limits. The context is current.
+    /// Keeps a block, and frees the oldest ones if a limit is exceeded. The context must be
+    /// current.
     pub(super) fn keep(&mut self, block: A) {
         self.kept_bytes += block.bytes();
         self.kept.push_back(block);

@@ -14,16 +14,16 @@ pub(crate) struct Properties {
     /// Global memory in bytes.
     pub(crate) total_memory: usize,
     pub(crate) multiprocessors: u32,
-    /// Max. shared memory per block in bytes, for a kernel that opts in to more than 48 KiB.
+    /// Maximum shared memory per block in bytes, for a kernel that opts in to more than 48 KiB.
     pub(crate) max_shared_bytes: u32,
     /// Size of the L2 cache in bytes.
     pub(crate) l2_bytes: u32,
     pub(crate) supports_cooperative_launch: bool,
-    /// Whether the driver is `cuda_emulator`, whose devices run on the CPU.
+    /// Whether the driver is `cuda_emulator`, which runs its devices on the CPU.
     pub(crate) is_emulated: bool,
 }
 
-/// Whether a device of this name is one of the emulated driver's, whose times are those of an interpreter.
+/// Whether a device of this name belongs to the emulated driver, so its times are an interpreter's.
 pub fn is_emulated(name: &str) -> bool {
     name.starts_with("CUDA emulator")
 }
@@ -59,7 +59,7 @@ impl Properties {
     }
 }
 
-/// An attribute that cust's `DeviceAttribute` lacks, or that is queried in the same way.
+/// Queries an attribute that cust's `DeviceAttribute` lacks, or that is queried in the same way.
 #[allow(unsafe_code)]
 fn attribute(device: Device, attribute: CUdevice_attribute, operation: &'static str) -> Result<u32, OpenError> {
     let mut value = 0;

@@ -1,15 +1,16 @@
-//! The pending launches, which an asynchronous error may have come from.
+//! The pending launches, any of which may have caused an asynchronous error.
 
 use super::graph::ExecutableGraph;
 use crate::{DriverError, Error, Launch};
 
-/// The launches and graphs that are not known to have ended.
+/// The launches and graphs that may not have finished yet.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     /// Distinct launches, each with its number of repetitions.
     launches: Vec<Launch>,
     graphs: Vec<ExecutableGraph>,
-    /// The GPU's sticky error, once there is one, after which no call succeeds, and the launches pending then.
+    /// The GPU's sticky error, after which every call fails, and the launches that were pending
+    /// when it occurred.
     failure: Option<(DriverError, Vec<Launch>)>,
 }
 
@@ -23,7 +24,7 @@ impl Queue {
         }
     }
 
-    /// Keeps a graph alive until its launches have ended.
+    /// Keeps a graph alive until its launches have finished.
     pub(super) fn keep(&mut self, graph: ExecutableGraph) {
         self.graphs.push(graph);
     }
@@ -33,14 +34,15 @@ impl Queue {
         self.graphs.len()
     }
 
-    /// Removes all launches and graphs, because a synchronisation has shown that they have ended.
+    /// Removes all launches and graphs, because a synchronization has shown that they have
+    /// finished.
     pub(super) fn clear(&mut self) {
         self.launches.clear();
         self.graphs.clear();
     }
 
-    /// The error of the pending launches, if `error` is one that a running kernel causes. The first such error names
-    /// all launches that were pending, and every later one repeats it.
+    /// The error of the pending launches, if a running kernel caused `error`. The first such error
+    /// names all launches that were pending, and every later one repeats it.
     pub(super) fn failure(&mut self, error: &DriverError) -> Option<Error> {
         if !comes_from_a_kernel(error.code) || (self.launches.is_empty() && self.failure.is_none()) {
             return None;
@@ -52,8 +54,8 @@ impl Queue {
     }
 }
 
-/// Whether a running kernel causes this error, rather than the call that returns it. Such errors are sticky: the
-/// context cannot be used afterwards.
+/// Whether a running kernel causes this error, rather than the call that returns it. Such errors
+/// are sticky: the context cannot be used afterwards.
 fn comes_from_a_kernel(code: u32) -> bool {
     // In cuda.h: ECC and NVLink; illegal address; time-out; assertion; stack, instruction, alignment, address space,
     // program counter, "unspecified launch failure".

@@ -1,7 +1,7 @@
-//! What kernels say on a GPU: the buffer of `cuda_launch::message`, in page-locked memory.
+//! Messages from kernels on a GPU: the buffer of `cuda_launch::message` in page-locked memory.
 //!
-//! The host reads it after a launch, also after one that has panicked: the context is then lost, and memory of the GPU with it, but
-//! page-locked memory is the host's.
+//! The host reads it after each launch, even after a panic. A panic destroys the context and GPU
+//! memory with it, but page-locked memory belongs to the host.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -17,19 +17,20 @@ use crate::DriverError;
 #[derive(Debug)]
 pub(super) struct Speech {
     messages: Option<Messages>,
-    /// Allocated when the first kernel that speaks is loaded.
+    /// Allocated when the first kernel with messages is loaded.
     words: OnceCell<LockedBuffer<u32>>,
     /// The first panic, after which the GPU runs nothing more.
     panic: RefCell<Option<Message>>,
 }
 
 impl Speech {
-    /// That of the kernels of a PTX text.
+    /// The messages of the kernels in a PTX text.
     pub(super) fn of(text: &str) -> Self {
         Self { messages: Messages::of(text), words: OnceCell::new(), panic: RefCell::new(None) }
     }
 
-    /// Gives a module the buffer's address, if its text has the variable for it. The context is current.
+    /// Writes the buffer's address to a module, if its text has the variable for it. The context
+    /// must be current.
     pub(super) fn connect(&self, module: &Module, text: &str) -> Result<(), DriverError> {
         if self.messages.is_none() || !text.contains(BUFFER) {
             return Ok(());
@@ -48,22 +49,23 @@ impl Speech {
         module.set_variable(BUFFER, address)
     }
 
-    /// Whether kernels that speak are loaded.
+    /// Whether kernels with messages are loaded.
     pub(super) fn is_used(&self) -> bool {
         self.words.get().is_some()
     }
 
-    /// The panic with which a kernel has ended, if one has. No kernel runs.
+    /// The panic that ended a kernel, if any. No kernel may be running.
     pub(super) fn panic(&self) -> Option<Message> {
         self.take();
         self.panic.borrow().clone()
     }
 
-    /// Prints what threads have printed, and keeps the first panic. No kernel runs.
+    /// Prints the threads' output, and keeps the first panic. No kernel may be running.
     pub(super) fn take(&self) {
         let (Some(messages), Some(words)) = (&self.messages, self.words.get()) else { return };
         let first: *const u32 = words.as_ptr();
-        // SAFETY: the word is within the buffer. Volatile: the GPU has written it.
+        // SAFETY: the word is within the buffer. The read is volatile because the GPU has written
+        // it.
         #[allow(unsafe_code)]
         let word = |index: usize| unsafe { first.add(index).read_volatile() };
         let reserved = word(0) as usize;
@@ -86,7 +88,8 @@ impl Speech {
         }
         let first = first.cast_mut();
         for index in (0..end).filter(|&index| index != 1) {
-            // SAFETY: as above; the buffer is this device's own, and no reference to its words is alive.
+            // SAFETY: as above; the buffer is this device's own, and no reference to its words
+            // exists.
             #[allow(unsafe_code)]
             unsafe {
                 first.add(index).write_volatile(0);

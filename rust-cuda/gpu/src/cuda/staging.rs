@@ -1,8 +1,9 @@
-//! Copies of large pageable memory by way of page-locked chunks.
+//! Copies of large pageable memory through page-locked chunks.
 //!
-//! The GPU reads and writes page-locked memory only. For other memory the driver copies through page-locked memory of its own, on one thread.
-//! Here threads of rayon's current pool copy the next chunk on the host while the GPU transfers the one before, and an upload returns
-//! when the last chunk has been queued.
+//! The GPU accesses only page-locked memory. For other memory the driver copies through its own
+//! page-locked memory on one thread. Here, threads of rayon's current pool copy the next chunk on
+//! the host while the GPU transfers the previous one. An upload returns when the last chunk has
+//! been queued.
 
 use std::mem::MaybeUninit;
 
@@ -17,21 +18,22 @@ use rayon::prelude::*;
 use super::status::succeed;
 use crate::DriverError;
 
-/// The smallest copy that is staged. The driver copies fewer bytes, for which the calls below take as long as the copy: an estimate.
+/// Minimum size for staging a copy. Below it the driver copies, because the calls below would take
+/// as long as the copy. This is an estimate.
 pub(super) const MIN_BYTES: usize = 256 << 10;
-/// Bytes of a chunk. By an estimate for PCIe 5 and eight threads, the GPU transfers them in about the time that the host copies them, 20 µs,
-/// which is longer than the driver's calls take.
+/// Bytes per chunk. By an estimate for PCIe 5 and eight threads, the GPU transfers a chunk in about
+/// the time that the host needs to copy it, 20 µs. That is longer than the driver's calls take.
 const CHUNK_BYTES: usize = 1 << 20;
-/// Number of chunks. A download of this size is queued at once.
+/// Number of chunks. A download of up to this many chunks is queued at once.
 const CHUNKS: usize = 4;
-/// Bytes that a thread copies: enough to amortize the start of a task.
+/// Bytes copied per task: enough to amortize its startup.
 const PIECE_BYTES: usize = 128 << 10;
 
 /// A ring of page-locked chunks.
 #[derive(Debug)]
 pub(super) struct Staging {
     chunks: [Chunk; CHUNKS],
-    /// The chunk that was used least recently.
+    /// The least recently used chunk.
     next: usize,
 }
 
@@ -48,7 +50,8 @@ impl Target<'_> {
     }
 }
 
-/// A ring whose copy has not succeeded yet. Dropping it waits until no transfer uses the chunks; if that is not known, they are never freed.
+/// A ring during a copy. Dropping it waits until no transfer uses the chunks. If that cannot be
+/// determined, the chunks are never freed.
 #[derive(Debug)]
 pub(super) struct InUse<'a> {
     staging: Option<Staging>,
@@ -60,7 +63,7 @@ impl<'a> InUse<'a> {
         Self { staging: Some(staging), target }
     }
 
-    /// Runs `copy` and returns the ring.
+    /// Runs `copy`, and returns the ring if it succeeds.
     pub(super) fn copy(
         mut self,
         copy: impl FnOnce(&mut Staging, Target<'_>) -> Result<(), DriverError>,
@@ -97,13 +100,15 @@ impl Staging {
         Ok(Self { chunks: [chunk()?, chunk()?, chunk()?, chunk()?], next: 0 })
     }
 
-    /// Copies `from` to the GPU, after the work that the target's stream has. The last transfers may still be queued afterwards; `from` has been
-    /// read.
+    /// Copies `from` to the GPU, after the work already in the target's stream. The last transfers
+    /// may still be queued on return, but `from` has been read completely.
     ///
-    /// After an error transfers may be queued, and no other function but `drop` may be called before its stream has none.
+    /// After an error, transfers may still be queued. Call no function except `drop` until the
+    /// stream has none.
     ///
     /// # Safety
-    /// The allocation at `to` has room for the bytes until the stream has ended, and is in the target's context, which is current.
+    /// The allocation at `to` must have room for the bytes until the stream has ended, and be in
+    /// the target's context, which must be current.
     #[allow(unsafe_code)]
     pub(super) unsafe fn upload(
         &mut self,
@@ -118,10 +123,12 @@ impl Staging {
             let staged = &mut memory.as_mut_slice()[..from.len()];
             let pieces = staged.par_chunks_mut(PIECE_BYTES).zip(from.par_chunks(PIECE_BYTES));
             pieces.for_each(|(to, from)| to.copy_from_slice(from));
-            // A thread that waits for others of its pool runs other tasks, which may have entered another GPU's context.
+            // A thread that waits for others of its pool runs other tasks, which may have entered
+            // another GPU's context.
             target.enter()?;
-            // SAFETY: the caller promises the destination. The source is page-locked memory that lives until the stream has ended:
-            // its owner drops it only then. Nothing writes to it before the event below.
+            // SAFETY: the caller promises the destination. The source is page-locked memory that
+            // lives until the stream has ended: its owner drops it only then. Nothing writes to it
+            // before the event below.
             succeed(unsafe {
                 sys::cuMemcpyHtoDAsync_v2(to, staged.as_ptr().cast(), from.len(), target.stream.as_inner())
             })?;
@@ -131,13 +138,14 @@ impl Staging {
         Ok(())
     }
 
-    /// Copies from the GPU to `to`, after the work that the target's stream has, which has ended afterwards. If it succeeds, all of `to` is
-    /// initialised.
+    /// Copies from the GPU to `to`, after the work already in the target's stream, and waits until
+    /// it has finished. On success, all of `to` is initialized.
     ///
-    /// After an error as [`upload`](Self::upload).
+    /// After an error, the same applies as for [`upload`](Self::upload).
     ///
     /// # Safety
-    /// The allocation at `from` has as many bytes, and is in the target's context, which is current.
+    /// The allocation at `from` must have at least as many bytes as `to`, and be in the target's
+    /// context, which must be current.
     #[allow(unsafe_code)]
     pub(super) unsafe fn download(
         &mut self,
@@ -151,8 +159,9 @@ impl Staging {
             let first = number * CHUNK_BYTES;
             let to = &mut chunk.memory.as_mut_slice()[..CHUNK_BYTES.min(bytes - first)];
             let from = from + first as u64;
-            // SAFETY: the caller promises the source. The destination is page-locked memory that lives until the stream has ended, has
-            // this many bytes, and is not read before the event below. An earlier transfer of the chunk is before this one in the stream.
+            // SAFETY: the caller promises the source. The destination is page-locked memory that
+            // lives until the stream has ended, has this many bytes, and is not read before the
+            // event below. An earlier transfer of the chunk precedes this one in the stream.
             succeed(unsafe {
                 sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), target.stream.as_inner())
             })?;

@@ -1,7 +1,8 @@
-//! A kernel that keeps the GPU busy while the host queues the timed launches behind it, and measures the clock rate.
+//! A kernel that keeps the GPU busy while the host queues the timed launches behind it. It also
+//! measures the clock rate.
 //!
-//! Without it, two events around a short kernel measure the launch overhead: the GPU is idle when the first event
-//! reaches it, and waits for the host's next call.
+//! Without it, two events around a short kernel would measure the launch overhead: the GPU is idle
+//! when it reaches the first event, and waits for the host's next call.
 
 use std::ffi::c_void;
 
@@ -16,8 +17,9 @@ use crate::ptx::Entry;
 const NANOSECONDS: u64 = 1_000_000;
 const NAME: &str = "wait_nanoseconds";
 
-/// Handwritten PTX, because every program that times needs the kernel, whichever crate of kernels it uses. It stores the
-/// elapsed cycles of its multiprocessor and the elapsed nanoseconds.
+/// Handwritten PTX, because every program that measures time needs the kernel, no matter which
+/// kernel crate it uses. It stores the elapsed cycles of its multiprocessor and the elapsed
+/// nanoseconds.
 const TEXT: &str = "\
 .version 6.3
 .target sm_75
@@ -47,14 +49,14 @@ $wait:
 #[derive(Debug)]
 pub(super) struct WaitKernel {
     function: Function,
-    /// The address of the elapsed cycles and nanoseconds of the last wait, in the GPU's memory.
+    /// The address in GPU memory of the last wait's elapsed cycles and nanoseconds.
     elapsed: CUdeviceptr,
     /// Keeps the function loaded.
     _module: Module,
 }
 
 impl WaitKernel {
-    /// Loads the kernel on the GPU whose context is current.
+    /// Loads the kernel on the GPU of the current context.
     #[allow(unsafe_code)]
     pub(super) fn load() -> Result<Self, DriverError> {
         let module = Module::load(TEXT).map_err(|LoadError { error, .. }| error)?;
@@ -75,17 +77,18 @@ impl WaitKernel {
         let (mut duration, mut elapsed) = (NANOSECONDS, self.elapsed);
         let mut parameters: [*mut c_void; 2] = [(&raw mut duration).cast(), (&raw mut elapsed).cast()];
         let (handle, extra) = (self.function.handle, std::ptr::null_mut());
-        // SAFETY: the function belongs to a module of the stream's context and has two parameters of 8 bytes, which the
-        // driver copies before it returns. The kernel writes 16 bytes to its own allocation.
+        // SAFETY: the function belongs to a module of the stream's context and has two parameters
+        // of 8 bytes, which the driver copies before it returns. The kernel writes 16 bytes to its
+        // own allocation.
         succeed(unsafe { sys::cuLaunchKernel(handle, 1, 1, 1, 1, 1, 1, 0, stream, parameters.as_mut_ptr(), extra) })
     }
 
-    /// Cycles per second of the multiprocessor during the last wait; None before the first one.
+    /// Cycles per second of the multiprocessor during the last wait; None before the first wait.
     #[allow(unsafe_code)]
     pub(super) fn clock_rate(&self) -> Result<Option<f64>, DriverError> {
         let mut elapsed = [0_u64; 2];
         let to: *mut c_void = (&raw mut elapsed).cast();
-        // SAFETY: both allocations have the size of two u64, of which any bit pattern is a value.
+        // SAFETY: both allocations have the size of two u64, and any bit pattern is a valid u64.
         succeed(unsafe { sys::cuMemcpyDtoH_v2(to, self.elapsed, size_of_val(&elapsed)) })?;
         let [cycles, nanoseconds] = elapsed.map(|value| value as f64);
         Ok((nanoseconds > 0.0).then(|| cycles / (nanoseconds * 1e-9)))

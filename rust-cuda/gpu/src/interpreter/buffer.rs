@@ -16,14 +16,14 @@ use crate::{Error, Unwritten};
 pub(crate) struct InterpreterBuffer<T: Element> {
     address: u64,
     length: usize,
-    /// The last kernel that could write to it.
+    /// The last kernel that could have written to it.
     writer: Option<&'static str>,
     interpreter: Rc<Interpreter>,
     elements: PhantomData<T>,
 }
 
 impl<T: Element> InterpreterBuffer<T> {
-    /// A buffer of `length` uninitialised elements.
+    /// A buffer of `length` uninitialized elements.
     pub(crate) fn uninitialized(interpreter: &Rc<Interpreter>, length: usize) -> Result<Self, Error> {
         let bytes = (length as u64).saturating_mul(size_of::<T>() as u64);
         let address = interpreter.machine.borrow_mut().allocate(bytes)?;
@@ -59,7 +59,7 @@ impl<T: Element> Storage<T> for InterpreterBuffer<T> {
     }
 
     fn unwritten(&self, range: Range<usize>) -> Result<Option<Unwritten>, Error> {
-        // What a captured launch would have written is not there, if it did not run.
+        // If a captured launch did not run, its results are missing.
         if self.interpreter.has_skipped() {
             return Ok(None);
         }

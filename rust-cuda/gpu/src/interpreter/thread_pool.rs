@@ -1,9 +1,10 @@
-//! The host's threads that run a launch's blocks.
+//! Host threads that run a launch's blocks.
 
 use ptx_interpreter::Executor;
 use rayon::prelude::*;
 
-/// The current thread pool. A call may wait until another launch's calls have left a thread of the pool, so no call may wait for another.
+/// The current thread pool. A call may have to wait for another launch's calls to free a thread, so
+/// calls must not wait for each other.
 pub(super) struct ThreadPool;
 
 impl Executor for ThreadPool {
@@ -16,7 +17,8 @@ impl Executor for ThreadPool {
     }
 }
 
-/// Threads for one launch, whose calls may wait for each other: those of a cooperative one.
+/// Dedicated threads for one launch, such as a cooperative one, whose calls may wait for each
+/// other.
 pub(super) struct OwnThreads;
 
 impl Executor for OwnThreads {

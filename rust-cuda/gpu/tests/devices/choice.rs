@@ -1,4 +1,5 @@
-//! `auto` selects CUDA if it is available, and reports the reason if it is not; for `cuda` that is an error.
+//! `auto` selects CUDA if it is available, and otherwise reports the reason. For `cuda` that is an
+//! error.
 
 use crate::support::{ABSENT, PTX, with_library, with_stand_in};
 use gpu::{Device, DeviceChoice, OpenError, PtxVariant, Unavailable};
@@ -73,7 +74,7 @@ fn with_a_stand_in_that_is_too_old() {
 
 #[test]
 fn the_error_has_the_compilers_log() {
-    // SAFETY: the texts have no kernels.
+    // SAFETY: the texts contain no kernels.
     #[allow(unsafe_code)]
     static WRONG: &[PtxVariant] = unsafe {
         &[PtxVariant::new((7, 5), "right"), PtxVariant::new((8, 0), "wrong"), PtxVariant::new((9, 0), "right")]

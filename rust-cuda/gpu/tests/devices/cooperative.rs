@@ -1,5 +1,5 @@
-//! A launch is cooperative for the driver too, and only if all of its blocks can be resident at once. A launch may use
-//! all of a block's shared memory.
+//! A cooperative launch is also cooperative for the driver, and is accepted only if all of its
+//! blocks can be resident at once. A launch may use all of a block's shared memory.
 
 use crate::support::{absent, calls, open, scale, with_stand_in};
 use cuda_std::simulator::{self, FaultKind, LaunchError};

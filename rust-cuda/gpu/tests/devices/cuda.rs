@@ -1,4 +1,5 @@
-//! The CUDA backend makes the right driver calls, and its errors name the cause. A stand-in replaces the driver.
+//! The CUDA backend makes the right driver calls, and its errors name the cause. A stand-in
+//! replaces the driver.
 
 use std::num::NonZeroUsize;
 
@@ -23,7 +24,7 @@ fn buffers_hold_the_values_copied_to_them() {
         assert_eq!(device.uninitialized::<u8>(2).unwrap().to_vec().unwrap(), [0xEE, 0xEE]);
         let empty = device.buffer_from_slice::<f32>(&[]).unwrap();
         assert_eq!(empty.to_vec().unwrap(), [0.0; 0]);
-        // A kernel makes a reference of it, and may read quads of it.
+        // A kernel makes a reference from it, and may read quads from it.
         assert!(address(&empty) != 0 && address(&empty).is_multiple_of(16));
         assert_eq!(device.zeroed::<f32>(0).unwrap().len(), 0);
         assert!(calls().contains(&"lock 12 bytes".to_owned()));
@@ -260,11 +261,11 @@ fn two_gpus_of_one_thread_keep_apart() {
     });
 }
 
-/// A kernel that is compiled for clusters of 12 blocks.
+/// A kernel compiled for clusters of 12 blocks.
 #[kernel]
 pub fn in_clusters_of_12() {}
 
-/// A kernel that is compiled for clusters of 16 blocks.
+/// A kernel compiled for clusters of 16 blocks.
 #[kernel]
 pub fn in_clusters_of_16() {}
 
@@ -291,7 +292,7 @@ fn open_with_clusters() -> Device {
     Device::open(DeviceChoice::Cuda, CLUSTERS).unwrap()
 }
 
-/// Whether the error is that of a query of clusters, with this code.
+/// Whether the error comes from a cluster query and has this code.
 fn is_of_clusters(error: &Error, expected: u32) -> bool {
     matches!(error, Error::Driver { operation: "querying the occupancy of clusters", error } if error.code == expected)
 }
@@ -374,7 +375,7 @@ fn every_repeat_is_timed_after_two_calls_to_warm_up() {
             device.launch(&scale, LaunchConfig::new(1, 2), (&mut x, 2.0, 0)).map(drop)
         });
         assert_eq!(seconds.unwrap(), Some(vec![0.0015; 3]));
-        // The first two calls warm up, and show whether a call is short.
+        // The first two calls warm up and show whether a call is short.
         assert_eq!(numbers, [0, 1, 2, 3, 4]);
         assert_eq!(x.to_vec().unwrap(), [32.0, 64.0]);
         assert_eq!((device.l2_bytes(), device.sets_beyond_cache(30)), (Some(1000), 67));

@@ -1,4 +1,4 @@
-//! Devices: the simulator, and CUDA with a stand-in for its driver.
+//! Devices: the simulator, and CUDA with a stand-in driver.
 
 mod choice;
 mod cooperative;

@@ -3,7 +3,7 @@
 use crate::support::{PTX, calls_during, open, scale, vector_max, with_stand_in};
 use gpu::{Device, DeviceChoice, LaunchConfig};
 
-/// The number of the calls that begin with `verb`.
+/// The number of calls that begin with `verb`.
 fn count(calls: &[String], verb: &str) -> usize {
     calls.iter().filter(|call| call.starts_with(verb)).count()
 }
@@ -35,7 +35,7 @@ fn a_second_computation_of_the_same_shape_allocates_and_fills_nothing() {
                 ]
             );
         }
-        // Two buffers that live at the same time have memory of their own.
+        // Two live buffers have separate memory.
         let both = [1.0, 2.0].map(|value| device.buffer_from_slice(&[value; 3]).unwrap());
         assert_eq!(both.map(|buffer| buffer.to_vec().unwrap()), [[1.0; 3], [2.0; 3]]);
     });
@@ -52,7 +52,7 @@ fn memory_is_reused_for_the_same_number_of_bytes_only() {
             }
         });
         assert_eq!(others, ["allocate 20 bytes", "allocate 28 bytes"]);
-        // Of another type, and filled as a new one is.
+        // Reuse with another element type, zeroed like a new buffer.
         let zeros = calls_during(|| assert_eq!(device.zeroed::<f64>(3).unwrap().to_vec().unwrap(), [0.0; 3]));
         assert_eq!(zeros, ["fill 24 bytes", "copy 24 bytes from the device"]);
         assert!(calls_during(|| drop(device.uninitialized::<f32>(0).unwrap())).is_empty());

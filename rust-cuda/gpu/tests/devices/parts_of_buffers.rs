@@ -1,4 +1,5 @@
-//! A range of a buffer is written and read, and the rest is unchanged; a range out of bounds is rejected.
+//! A range of a buffer can be written and read without changing the rest. A range out of bounds is
+//! rejected.
 
 use crate::support::{PTX, scale, with_stand_in};
 use cuda_std::simulator::FaultKind;

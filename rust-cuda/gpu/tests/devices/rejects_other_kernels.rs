@@ -1,11 +1,12 @@
-//! A launch is rejected if the kernel differs from the entry of its name in the PTX, or a buffer is on another device.
+//! A launch is rejected if the kernel differs from the PTX entry of the same name, or if a buffer
+//! is on another device.
 
 use crate::support::{PTX, calls, scale, with_stand_in};
 use cuda_std::{GlobalMut, kernel};
 use gpu::{Device, DeviceChoice, Error, InterpreterOptions, LaunchConfig, PtxVariant};
 use test_kernels::grid_sums;
 
-/// Kernels with the names and the numbers of parameters of the tests' kernels, but other types.
+/// Kernels with the names and parameter counts of the tests' kernels, but other types.
 mod other_crate {
     use super::*;
 
@@ -20,7 +21,7 @@ mod other_crate {
     }
 }
 
-/// A kernel that takes in one struct what the tests' kernel takes one by one.
+/// A kernel that takes one struct with the parameters of the tests' kernel.
 mod with_a_struct {
     use super::*;
 
@@ -37,7 +38,7 @@ mod with_a_struct {
     }
 }
 
-/// Runs `body` on each device that runs PTX: a GPU with the stand-in for its driver, and the interpreter.
+/// Runs `body` on each device that runs PTX: a GPU with the stand-in driver, and the interpreter.
 fn on_each_ptx_device(test: &str, body: impl Fn(Device)) {
     with_stand_in(test, &[], &[], || {
         body(Device::open(DeviceChoice::Cuda, PTX).unwrap());
@@ -75,7 +76,7 @@ fn a_struct_is_not_its_fields_one_by_one() {
 
 #[test]
 fn an_entry_with_fewer_parameters_is_rejected() {
-    // The types of `scale`, but one parameter less, as a compiler that leaves one out would write it.
+    // The types of `scale` with one parameter fewer, as from a compiler that omits one.
     // SAFETY: the kernel does nothing.
     #[allow(unsafe_code)]
     static FEWER: &[PtxVariant] = unsafe {
@@ -130,7 +131,7 @@ fn a_grid_barrier_needs_a_cooperative_launch() {
     });
 }
 
-/// A GPU that is opened twice has two streams, whose launches are not ordered.
+/// A GPU that is opened twice has two streams with unordered launches.
 #[test]
 fn buffers_of_another_device_are_rejected() {
     on_each_ptx_device("rejects_other_kernels::buffers_of_another_device_are_rejected", |device| {

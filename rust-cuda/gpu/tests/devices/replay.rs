@@ -1,4 +1,5 @@
-//! Replayed launches have the same results as launches one by one, on every device; on a GPU they are captured once.
+//! On every device, replayed launches have the same results as individual launches. On a GPU they
+//! are captured once.
 
 use std::cell::Cell;
 
@@ -13,13 +14,13 @@ const CONFIG: LaunchConfig = LaunchConfig {
     cluster: 1,
 };
 
-/// The driver calls after the first `before`, each up to its launch configuration.
+/// The driver calls after the first `before`, each truncated at its launch configuration.
 fn verbs(before: usize) -> Vec<String> {
     let calls = calls().split_off(before);
     calls.iter().map(|call| call.split(" grid").next().unwrap().to_owned()).collect()
 }
 
-/// Replays x ← max(2x, 3) `times` times; returns how often the recording closure ran.
+/// Replays x ← max(2x, 3) `times` times, and returns how often the recording closure ran.
 fn doubled(device: &Device, x: &mut Buffer<f32>, times: usize) -> Result<usize, Error> {
     let least = device.buffer_from_slice(&[3.0, 3.0, 3.0])?;
     let mut twice = device.buffer_from_slice(&[0.0, 0.0, 0.0])?;
@@ -49,7 +50,7 @@ fn on_the_stand_in_the_launches_are_captured_once() {
         let device = open();
         let mut x = device.buffer_from_slice(&[1.0, 2.0, 0.5]).unwrap();
         assert_eq!(doubled(&device, &mut x, 0).unwrap(), 0);
-        // The kernels are loaded before the capture: the stand-in refuses that during one.
+        // The kernels are loaded before the capture: the stand-in rejects loading during one.
         let before = calls().len();
         assert_eq!(doubled(&device, &mut x, 1).unwrap(), 1);
         assert_eq!(x.to_vec().unwrap(), [3.0, 4.0, 3.0]);
@@ -68,7 +69,8 @@ fn on_the_stand_in_the_launches_are_captured_once() {
             .chain(["end capture stream 3", "destroy stream 3"])
             .chain(["instantiate 3 launches", "destroy graph"])
             .chain([round, round, round].into_iter().flatten())
-            // The device keeps the memory of `doubled`'s two buffers. The copy has synchronised with the graph.
+            // The device keeps the memory of `doubled`'s two buffers. The copy has synchronized
+            // with the graph.
             .chain(["destroy executable"]);
         assert_eq!(verbs(before), expected.collect::<Vec<_>>());
     });
@@ -108,7 +110,7 @@ fn a_cooperative_launch_can_be_replayed() {
     });
 }
 
-/// During a recording every operation but the recorder's launches is rejected, and has no effect.
+/// During a recording every operation except the recorder's launches is rejected and has no effect.
 fn only_the_recorder_launches(device: &Device) {
     let mut x = device.buffer_from_slice(&[1.0, 2.0]).unwrap();
     let other = Device::simulator();
@@ -207,7 +209,8 @@ fn a_failed_recording_captures_and_queues_nothing() {
     });
 }
 
-/// What `scale`, whose launches may begin early, and `vector_max` are launched by, in a graph and by themselves.
+/// Asserts which driver functions launch `scale`, which may start early, and `vector_max`, in a
+/// graph and individually.
 fn launches_of(test: &str, defines: &[&str], expected: [&'static str; 2]) {
     with_stand_in(&format!("replay::{test}"), defines, &[], || {
         let device = open();

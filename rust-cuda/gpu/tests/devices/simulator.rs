@@ -1,4 +1,5 @@
-//! On the simulator, buffers hold the values copied to them, and launches have results, counters and faults.
+//! On the simulator, buffers hold the values copied to them, and launches have results, counters
+//! and errors.
 
 use std::num::NonZeroUsize;
 
@@ -50,7 +51,7 @@ fn elements_that_no_kernel_wrote_are_an_error_when_they_are_read_back() {
     assert_eq!(error(&out), "element 2 of `out` was never written by `vector_max` (3 of 5 elements)");
     let error = out.to_vec_at(2..5).unwrap_err();
     assert_eq!(error.to_string(), "element 2 of `out` was never written by `vector_max`, nor was any other");
-    // The written part alone, and a copy of all elements.
+    // Only the written part, and a copy of all elements.
     assert_eq!(out.to_vec_at(0..2).unwrap(), [1.0; 2]);
     let mut values = [0.0; 5];
     out.copy_to(&mut values).unwrap();

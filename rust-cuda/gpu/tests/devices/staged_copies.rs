@@ -1,4 +1,5 @@
-//! Large copies go through page-locked chunks, in the order of the device's stream. The stand-in runs asynchronous copies as late as it may.
+//! Large copies go through page-locked chunks, in the order of the device's stream. The stand-in
+//! runs asynchronous copies as late as possible.
 
 use crate::support::{all_calls, calls_during, open, scale, with_stand_in};
 use gpu::LaunchConfig;
@@ -7,7 +8,7 @@ const MEBIBYTE: usize = 1 << 20;
 /// Memory for the buffers below.
 const MEMORY: &str = "MEMORY=400000000";
 
-/// Different values, and others for each seed.
+/// Distinct values that depend on the seed.
 fn values(length: usize, seed: u32) -> Vec<u32> {
     (0..length as u32).map(|i| (i ^ seed).wrapping_mul(2_654_435_761)).collect()
 }
@@ -63,7 +64,8 @@ fn copies_and_launches_keep_their_order() {
         };
         let first = calls_during(|| round(1.0));
         assert_eq!(first.iter().filter(|call| *call == "lock 1048576 bytes").count(), 4);
-        // The fifth chunk of an upload has the page-locked memory of the first, and a launch in between has run the others.
+        // The fifth chunk of an upload reuses the page-locked memory of the first. A launch in
+        // between has completed the others.
         let copy = |direction: &str, bytes| {
             [format!("copy {bytes} bytes {direction} the device, stream 1"), "record stream 1".to_owned()]
         };
@@ -114,17 +116,17 @@ fn small_copies_and_page_locked_memory_are_left_to_the_driver() {
         );
         assert_eq!(buffer.to_vec_at(0..1).unwrap(), [9]);
         drop(locked);
-        // It is locked once, and has zeros again.
+        // It is locked only once, and is zeroed again.
         let calls = calls_during(|| assert!(*device.pinned::<u32>(MEBIBYTE / 2).unwrap() == vec![0; MEBIBYTE / 2]));
         assert_eq!(calls, [""; 0]);
-        // Memory that may have the addresses of what was locked.
+        // Memory that may have the same addresses as the locked memory.
         let pageable = vec![7_u8; 2 * MEBIBYTE];
         let calls = calls_during(|| buffer.copy_from(&pageable).unwrap());
         assert_eq!(calls.iter().filter(|call| call.ends_with("stream 1")).count(), 4, "{calls:?}");
     });
 }
 
-/// Uploads and downloads 6 MiB in 12 copies, of which `copies` succeed.
+/// Uploads and downloads 6 MiB in 12 copies; the first `copies` of them succeed.
 fn a_copy_fails(test: &str, copies: &str) {
     with_stand_in(test, &[MEMORY], &[("STAND_IN_COPIES", copies)], || {
         let device = open();

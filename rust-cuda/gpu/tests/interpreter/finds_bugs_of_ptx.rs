@@ -1,4 +1,5 @@
-//! Bugs that only handwritten PTX can have, because rustc never emits them, are found at their line of the PTX.
+//! Bugs that only handwritten PTX can have, because rustc never emits them, are reported at their
+//! PTX line.
 //!
 //! A comment `shows: name` in the PTX marks that line.
 
@@ -13,26 +14,26 @@ use ptx_interpreter::{Access, Fault, FaultKind};
 #[allow(unsafe_code)]
 const PTX: PtxVariant = unsafe { PtxVariant::new((7, 5), include_str!("interpreters/bugs_of_ptx.ptx")) };
 
-/// The intent of the PTX of this name: out[i] = i, through shared memory.
+/// The intended behavior of the PTX with this name: out[i] = i, through shared memory.
 #[kernel]
 pub fn generic_without_cvta(out: GlobalMut<u32>) {
     let i = cuda_std::thread::index_1d();
     out.set(i as usize, i);
 }
 
-/// The intent of the PTX of this name: out[0] = 7, through shared memory.
+/// The intended behavior of the PTX with this name: out[0] = 7, through shared memory.
 #[kernel]
 pub fn generic_that_hits(out: GlobalMut<u32>) {
     out.set(0, 7);
 }
 
-/// The intent of the PTX of this name: out[i] = 1.
+/// The intended behavior of the PTX with this name: out[i] = 1.
 #[kernel]
 pub fn vector_load_of_a_low_alignment(out: GlobalMut<f32>) {
     out.set(cuda_std::thread::index_1d() as usize, 1.0);
 }
 
-/// Asserts that the fault is at the marked line of the PTX, which has no Rust source line.
+/// Asserts that the error is at the marked PTX line, which has no Rust source line.
 fn assert_at_mark(fault: &Fault, name: &str) {
     let mark = format!("// shows: {name}");
     let (number, line) = PTX.text().lines().enumerate().find(|(_, line)| line.ends_with(&mark)).expect("a mark");
@@ -59,7 +60,8 @@ fn an_offset_in_shared_memory_as_a_generic_address() {
     });
 }
 
-/// A stray store to another buffer of the launch cannot be distinguished from a correct one. Only the result is wrong.
+/// A stray store to another buffer of the launch cannot be distinguished from a correct one. Only
+/// the result is wrong.
 #[test]
 fn a_generic_address_that_hits_something_else_by_accident() {
     with_and_without_races(&[PTX], |device| {
@@ -86,7 +88,7 @@ fn a_vector_in_an_array_that_is_not_aligned_for_it() {
     });
 }
 
-/// Without a Rust source line, the message has the line of the PTX.
+/// Without a Rust source line, the message contains the PTX line.
 #[test]
 fn a_faults_message_has_kernel_thread_line_and_cause() {
     let device = crate::interpreters::device(&PTX, InterpreterOptions::default());

@@ -1,9 +1,10 @@
-//! Misuse of the grid-wide barrier is found in the PTX of the kernels; on a GPU it gives undefined results or a
-//! deadlock.
+//! Misuse of the grid-wide barrier is found in the kernels' PTX. On a GPU it causes undefined
+//! results or a deadlock.
 //!
-//! The kernels are those of `seeded_bugs::cooperative`; the tests of `cuda_std` have the simulator's faults for them.
-//! In PTX the barrier is a loop that reads its state until all blocks have added to it. The interpreter does not know
-//! its meaning: blocks that deadlock spin as on a GPU, until one reaches the limit of instructions per block.
+//! The kernels are in `seeded_bugs::cooperative`. The tests of `cuda_std` contain the simulator's
+//! errors for them. In PTX the barrier is a loop that reads its state until all blocks have added
+//! to it. The interpreter does not know its meaning: deadlocked blocks spin as on a GPU, until one
+//! reaches the limit of instructions per block.
 
 use crate::interpreters::{fault_at, of_rustc_with_and_without_races, with_and_without_races, with_races};
 use cuda_std::{Dim3, LaunchConfig};
@@ -35,7 +36,8 @@ fn error(launched: Result<Option<LaunchReport>, Error>) -> Error {
     launched.expect_err("the kernel has a bug")
 }
 
-/// The fault of a block that waits for others: at once, or at the limit where they run on other host threads.
+/// Asserts the error of a block that waits for others. It is reported at once, or at the limit if
+/// they run on other host threads.
 #[track_caller]
 fn assert_waits(fault: &Fault, check_races: bool) {
     match fault.kind {
@@ -65,8 +67,8 @@ fn a_race_after_some_barriers_is_found_there() {
         let fault = fault_at(&race_in_a_later_epoch, mark("race_in_a_later_epoch"), &error);
         let FaultKind::SameValueRace { other_place, other_block, .. } = &fault.kind else { panic!("{fault}") };
         assert_eq!(**other_place, fault.place);
-        // Two neighbouring blocks write each element. The third block is the last to reach the second barrier, and so
-        // the first to leave it.
+        // Two neighboring blocks write each element. The third block is the last to reach the
+        // second barrier, and therefore the first to leave it.
         assert_eq!((fault.block, *other_block), (Dim3::new(3, 0, 0), Dim3::new(2, 0, 0)));
     });
 }
@@ -76,7 +78,8 @@ fn a_barrier_of_the_block_does_not_order_blocks() {
     with_races(&PTX, |device| {
         let (mut values, mut out) = (device.zeroed(64).unwrap(), device.uninitialized(64).unwrap());
         let error = error(device.launch(&barrier_of_the_block, config(2, 32), (&mut values, &mut out)));
-        // The scheduler switches blocks at barriers: the second has written when the first continues, two lines below.
+        // The scheduler switches blocks at barriers: the second block has written when the first
+        // continues, two lines below.
         let (file, line) = mark("barrier_of_the_block");
         let fault = fault_at(&barrier_of_the_block, (file, line + 2), &error);
         let FaultKind::Race { access: Access::Read, other_access: Access::Write, other_block, other_place, .. } =
@@ -120,7 +123,8 @@ fn a_block_that_waits_once_more_than_the_others() {
     });
 }
 
-/// Blocks synchronise through the barrier's state, wherever in the kernel they are: in PTX this is no bug.
+/// Blocks synchronize through the barrier's state, wherever they are in the kernel: in PTX this is
+/// not a bug.
 #[test]
 fn different_barriers_of_the_grid_with_one_state_are_one() {
     with_and_without_races(&PTX, |device| {
@@ -145,7 +149,7 @@ fn threads_that_return_early() {
         let mut barrier = device.zeroed(1).unwrap();
         let error = error(device.launch(&threads_that_return, config(4, 32), (100, &mut barrier)));
         let fault = fault_at(&threads_that_return, mark("threads_that_return"), &error);
-        // The other lanes wait for these at the reconvergence point, the kernel's end.
+        // The other lanes wait for these at the reconvergence point, which is the kernel's end.
         let FaultKind::BarrierDivergence { waiting: 4, threads: 32, elsewhere, .. } = &fault.kind else {
             panic!("{fault}")
         };

@@ -1,9 +1,9 @@
-//! Bugs that a GPU does not report are found in the PTX of the kernels, for each architecture: with the kind, the
-//! block, the thread and the line of the Rust source.
+//! Bugs that a GPU does not report are found in the kernels' PTX for each architecture, with the
+//! kind, the block, the thread and the line of the Rust source.
 //!
-//! The kernels are those of the crate `seeded_bugs`, where a comment `shows: name` marks that line. The tests of
-//! `cuda_std` have the simulator's faults for them. An index out of bounds and a division by zero are both a `trap` in
-//! PTX, with a comment that says which.
+//! The kernels are in the crate `seeded_bugs`, where a comment `shows: name` marks that line. The
+//! tests of `cuda_std` contain the simulator's errors for them. In PTX, an index out of bounds and
+//! a division by zero are both a `trap`, with a comment that says which.
 
 use crate::interpreters::{fault_at, with_and_without_races, with_races};
 use cuda_std::{Dim3, LaunchConfig};
@@ -21,7 +21,7 @@ fn mark(name: &str) -> (&'static str, u32) {
     ("seeded_bugs/src/lib.rs", seeded_bugs::marked_line(name).expect("the mark is in the kernels' file"))
 }
 
-/// The offset of the first uninitialised byte that was read, from the start of the array or buffer.
+/// The offset of the first uninitialized byte that was read, from the start of the array or buffer.
 fn first_unwritten(fault: &Fault) -> u64 {
     match &fault.kind {
         FaultKind::Access { access: Access::Read, error: AccessError::Uninitialised { first, .. } } => *first,
@@ -29,7 +29,7 @@ fn first_unwritten(fault: &Fault) -> u64 {
     }
 }
 
-/// An index out of bounds of a buffer, with its length.
+/// An out-of-bounds index into a buffer, with the buffer's length.
 fn index_of(buffer: &str, bounds: (u64, u64)) -> FaultKind {
     let parameter = if buffer == "x" { 0 } else { 4 };
     let memory = Indexed::Buffer { parameter: Some(parameter), name: Some(buffer.into()) };
@@ -59,7 +59,8 @@ fn an_index_one_beyond_the_end() {
 
 #[test]
 fn a_missing_barrier() {
-    // The first warp reads elements that the second has not yet written: the interpreter runs the first warp first.
+    // The first warp reads elements that the second has not written yet, because the interpreter
+    // runs the first warp first.
     with_and_without_races(&PTX, |device| {
         let mut out = device.uninitialized(64).unwrap();
         let error = error(device.launch(&missing_barrier, LaunchConfig::new(1, 64), (&mut out,)));
@@ -92,7 +93,8 @@ fn a_barrier_in_a_branch() {
         let error = error(device.launch(&barrier_in_a_branch, LaunchConfig::new(3, 64), (&mut out,)));
         let fault = fault_at(&barrier_in_a_branch, mark("barrier_in_a_branch"), &error);
         assert_eq!((fault.block, fault.thread), (Dim3::default(), Dim3::new(1, 0, 0)));
-        // The other lanes of each warp wait for these at the reconvergence point, and so have not left the kernel.
+        // The other lanes of each warp wait for these at the reconvergence point, so they have not
+        // left the kernel.
         let FaultKind::BarrierDivergence { waiting: 32, threads: 64, elsewhere, .. } = &fault.kind else {
             panic!("{fault}")
         };
@@ -223,7 +225,7 @@ fn the_lowest_faulting_block_is_reported_in_any_schedule() {
     }
 }
 
-/// Every kernel of the PTX has a test, here or in `finds_grid_bugs`.
+/// Every kernel in the PTX has a test, here or in `finds_grid_bugs`.
 #[test]
 fn every_kernel_with_a_bug_is_run() {
     let tests = [include_str!("finds_seeded_bugs.rs"), include_str!("finds_grid_bugs.rs")];

@@ -1,4 +1,5 @@
-//! The PTX interpreter is a device like the others: buffers, launches, replays, names and errors.
+//! The PTX interpreter supports everything that other devices do: buffers, launches, replays, names
+//! and errors.
 
 use crate::interpreters::device;
 use crate::support::{PTX, absent, changed, checked_buffers, overrun, scale, vector_max};
@@ -107,7 +108,7 @@ fn reading_uninitialised_memory_is_a_fault() {
     assert_eq!(*first, 2 * 4);
     assert!(error.fault().is_none());
 
-    // Writing it is no fault.
+    // Writing it is not an error.
     let (a, mut out) = (device.buffer_from_slice(&[1.0, -2.0]).unwrap(), device.uninitialized(2).unwrap());
     device.launch(&vector_max, LaunchConfig::new(1, 2), (&a, &a, &mut out)).unwrap();
     assert_eq!(out.to_vec().unwrap(), [1.0, -2.0]);
@@ -240,10 +241,12 @@ fn stale_ptx_is_rejected_with_the_way_out() {
     }
 }
 
-/// Blocks of a cooperative launch wait for each other, and must not wait for a thread of the pool, all of which may run launches.
+/// Blocks of a cooperative launch wait for each other. They must not wait for a pool thread, since
+/// all pool threads may be running launches.
 #[test]
 fn cooperative_launches_of_all_threads_of_a_pool_end() {
-    // Only a launch that hangs reaches the limit: a block also polls while the system keeps another from running.
+    // Only a launch that hangs reaches the limit, since a block also polls while the system keeps
+    // another from running.
     let options = InterpreterOptions { check_races: false, block_instructions: 1 << 28, ..Default::default() };
     let launch = |ptx: &PtxVariant| {
         let device = device(ptx, options.clone());

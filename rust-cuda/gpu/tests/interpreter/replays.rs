@@ -1,4 +1,5 @@
-//! Replayed launches are the recorded ones on every device, whatever the host changes, drops or launches after them.
+//! On every device, replays run the launches as recorded, no matter what the host changes, drops or
+//! launches afterwards.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -73,7 +74,7 @@ fn buffers_that_are_dropped_or_exchanged_stay_arguments() {
                 transposed(recorder, &moved, &mut y)
             })
             .unwrap();
-        // Memory that is allocated now may be that of the dropped buffers.
+        // Memory allocated now may reuse the memory of the dropped buffers.
         let others: Vec<Buffer<f32>> = (0..4).map(|_| device.buffer_from_slice(&[-1.0; LENGTH]).unwrap()).collect();
         assert!(others.iter().all(|buffer| buffer.to_vec().unwrap() == [-1.0; LENGTH]));
         [x, y, other].map(|buffer| buffer.to_vec().unwrap())
@@ -81,7 +82,7 @@ fn buffers_that_are_dropped_or_exchanged_stay_arguments() {
     // Two increments of the elements, transposed.
     assert_eq!(result[0], [3.0, 6.0, 4.0, 7.0, 5.0, 8.0]);
     assert_eq!(result[1], [7.0; LENGTH]);
-    // Of 3 × 2 elements, which are read as 2 × 3.
+    // 3 × 2 elements that are read as 2 × 3.
     assert_eq!(result[2], [3.0, 7.0, 6.0, 5.0, 4.0, 8.0]);
 }
 

@@ -1,5 +1,5 @@
-//! Floats have the same bits on every device, and exact operations those of `std`. NaNs count as equal: their signs and payloads
-//! differ between processors.
+//! Floats have the same bits on every device, and exact operations match `std`. NaNs count as
+//! equal, because their signs and payloads differ between processors.
 
 use crate::interpreters::same_everywhere;
 use cuda_launch::SplitMix;
@@ -46,8 +46,8 @@ fn pairs<T: Copy>(edges: &[T], count: usize, mut random: impl FnMut() -> T) -> (
     pairs.into_iter().unzip()
 }
 
-/// Declares the edge cases of a float with both signs: zeros, subnormal numbers, halves, what is beside powers of two and beside the
-/// limits of integers, extremes, infinities, and NaNs, quiet and signaling.
+/// Declares the edge cases of a float with both signs: zeros, subnormals, halves, neighbors of
+/// powers of two and of integer limits, extremes, infinities, and quiet and signaling NaNs.
 macro_rules! edge_cases {
     ($($name:ident: $float:ident;)*) => {$(
         fn $name() -> Vec<$float> {
@@ -69,7 +69,7 @@ edge_cases! {
     edges_f64: f64;
 }
 
-/// Integers of all lengths with both signs, and what is beside a tie when it is rounded.
+/// Integers of all lengths with both signs, and neighbors of rounding ties.
 fn integers(random: &mut SplitMix) -> Vec<u128> {
     let mut all: Vec<u128> = (0..128).flat_map(|n| [1 << n, (1 << n) - 1, (1 << n) + 1, u128::MAX << n]).collect();
     for _ in 0..1500 {
@@ -85,7 +85,8 @@ fn integers(random: &mut SplitMix) -> Vec<u128> {
     all
 }
 
-/// The values of a list for each pair on all devices, which agree, each with its expression and that of the host.
+/// Computes a list of values for each pair on all devices, and asserts that they agree. Returns
+/// each value with its expression and the host's value.
 #[track_caller]
 fn compare<K, X, R, L>(
     kernel: &K,
@@ -122,7 +123,7 @@ fn compare<K, X, R, L>(
     assert!(differences.is_empty(), "{}: {count} differences: {differences:#?}", K::NAME);
 }
 
-/// A closure that launches a kernel of two buffers.
+/// A closure that launches a kernel with two buffers.
 macro_rules! launched {
     ($kernel:ident) => {
         |device: &Device, x: &[_], y: &[_], results: usize| {
@@ -178,7 +179,7 @@ fn functions_have_the_same_bits_on_all_devices() {
     compare(&functions_f64, &(some(x), some(y)), functions_f64_of_std, launched!(functions_f64), |_, _, _| false);
 }
 
-/// The greater or lesser number by IEEE 754-2019's maximumNumber and minimumNumber.
+/// The larger or smaller number by IEEE 754-2019's maximumNumber and minimumNumber.
 fn extreme(is_max: bool, x: f64, y: f64) -> f64 {
     match (x.is_nan(), y.is_nan()) {
         (true, _) => y,
@@ -192,7 +193,7 @@ fn extreme(is_max: bool, x: f64, y: f64) -> f64 {
 fn maxima_and_minima_order_zeros_on_all_devices() {
     let mut random = SplitMix(seed(5));
     let pairs_f32 = pairs(&edges_f32(), 2000, || f32::from_bits(random.number() as u32));
-    // Of zeros, which small f64 become as f32, `std`'s result is either.
+    // For two zeros, which small f64 values become as f32, `std` may return either one.
     let has_zero = |name: &str, x: f64, y: f64| match name.contains("as f32") {
         true => x as f32 == 0.0 || y as f32 == 0.0,
         false => x == 0.0 || y == 0.0,

@@ -1,4 +1,4 @@
-//! Generic kernels, and kernels that read and write by brackets.
+//! Generic kernels, and kernels that access elements with brackets.
 
 use std::fmt::Debug;
 
@@ -8,7 +8,7 @@ use cuda_std::{Dim3, Element, GlobalMut, Kernel, LaunchConfig, kernel, shared_ar
 use gpu::Device;
 use test_kernels::brackets::{SHADOWS, SIDE, adds_polynomial, firsts_of_chunks, shadows, sums_rows, transposes};
 
-/// Tests one instance of `transposes`, which is what the arguments' types say.
+/// Tests one instance of `transposes`, selected by the arguments' types.
 fn transposes_elements<T: Element + PartialEq + Debug + From<u8>>(
     kernel: &impl Kernel,
     launch: impl Fn(&Device, LaunchConfig, &[T], u32) -> Vec<T>,
@@ -84,7 +84,7 @@ fn slices_and_chunks_of_memory_that_is_only_read() {
     }
 }
 
-/// Wrong in one way of four.
+/// Makes one of four mistakes, selected by `way`.
 #[kernel]
 fn beyond(way: u32, x: &[u32], out: GlobalMut<u32>) {
     let tile = shared_array![[u32; 3]; 2];

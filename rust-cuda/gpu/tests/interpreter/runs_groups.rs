@@ -1,4 +1,4 @@
-//! Groups of lanes and of blocks: tiles, masks, reductions and scans.
+//! Groups of lanes and blocks: tiles, masks, reductions and scans.
 
 use crate::interpreters::same_everywhere;
 use cuda_std::simulator::{self, FaultKind, SimulatorBuffer};
@@ -6,7 +6,7 @@ use cuda_std::{Dim3, GlobalMut, Kernel, LaunchConfig, kernel, thread, warp};
 use gpu::Device;
 use test_kernels::groups::{OF_BLOCK, OF_TILE, appends_odd, blocks, sums_equal_keys, tiles};
 
-/// Tests tiles of `size` lanes, which `launch` launches.
+/// Tests tiles of `size` lanes with the kernel that `launch` launches.
 fn tests_tiles(size: usize, kernel: &impl Kernel, launch: impl Fn(&Device, &[f32]) -> Vec<f32>) {
     let x: Vec<f32> = (0..64).map(|i| ((i * 37 + 11) % 64) as f32).collect();
     let results = same_everywhere(kernel, |device| launch(device, &x));
@@ -105,14 +105,14 @@ fn reductions_and_scans_of_blocks() {
     }
 }
 
-/// Wrong in one way of three.
+/// Makes one of three mistakes, selected by `way`.
 #[kernel]
 fn wrong_groups(way: u32, out: GlobalMut<u32>) {
     let lane = warp::lane_id();
     let group = match way {
         // The upper lanes never arrive.
         0 if lane < 4 => warp::tile(8),
-        // Not all lanes name the same group: two wait for all behind it.
+        // Lanes disagree about the group: two name only the first two lanes, the others all lanes.
         1 if lane < 2 => warp::lanes(0b11),
         1 => warp::lanes(u32::MAX),
         // The thread's lane is not in its group.

@@ -1,5 +1,6 @@
-//! The test kernels for single instructions, interpreted with all checks, have the results of the simulator and of an
-//! independent computation. Kernels that the simulator cannot run are compared with the latter only.
+//! The test kernels for single instructions, interpreted with all checks, match the simulator and
+//! an independent computation. Kernels that the simulator cannot run are compared only with the
+//! latter.
 
 use crate::interpreters::same_everywhere;
 use cuda_std::{F32x4, LaunchConfig};
@@ -218,14 +219,15 @@ proptest! {
 
     #[test]
     fn atomic_operations(x in words(300), threads in 1u32..300) {
-        // The floats' sums are exact, so that the order of the additions does not matter.
+        // The floats' sums are exact, so the order of the additions does not matter.
         for ptx in PTX {
             prop_assert_eq!(launch_atomics("atomics", ptx.text(), &x, threads), atomics::expected(&x));
         }
     }
 }
 
-/// The kernel's results in its cells. It is no `#[kernel]`, so the machine gets the parameters as bytes.
+/// The kernel's results in its cells. It is not a `#[kernel]`, so the machine gets the parameters
+/// as bytes.
 fn launch_atomics(kernel: &str, text: &str, x: &[u32], threads: u32) -> ([u64; atomics::CELLS], [u32; 2]) {
     let mut machine = Machine::new(text).unwrap();
     let [input, cells, words] = [x.len() * 4, atomics::CELLS * 8, 8].map(|size| machine.allocate(size as u64).unwrap());

@@ -1,4 +1,4 @@
-//! Kernels as people write them have the right results in the simulator and compiled.
+//! Kernels in the style of other projects give the right results in the simulator and compiled.
 
 use crate::interpreters::same_everywhere;
 use cuda_std::LaunchConfig;
@@ -50,7 +50,7 @@ proptest! {
 
     #[test]
     fn remainders_beside_quotients_are_exact(x in vec(floats(), 100), y in vec(floats(), 100)) {
-        // By the simulator, whose `%` is the host's.
+        // Computed by the simulator, which uses the host's `%`.
         let found = same_everywhere(&beside_quotients, |device| {
             let (x, y) = (device.buffer_from_slice(&x).unwrap(), device.buffer_from_slice(&y).unwrap());
             let mut out = device.uninitialized(100 * BESIDE_QUOTIENTS).unwrap();
@@ -110,7 +110,7 @@ fn arrays_are_compared() {
         device.launch(&compares_arrays, LaunchConfig::new(1, 32), (&input, &mut out)).unwrap();
         out.to_vec().unwrap()
     });
-    // By bytes: 256 begins with 0.
+    // Counts bytes: 256 begins with 0.
     assert_eq!(found, [3, 2, 0, 2]);
 }
 

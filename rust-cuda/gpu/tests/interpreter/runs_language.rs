@@ -1,5 +1,5 @@
-//! Kernels with all that the language of kernels has: elements and values of all types, atomic operations, warps and blocks, unsafe
-//! kernels.
+//! Kernels that use all features of the kernel language: elements and values of all types, atomic
+//! operations, warps and blocks, and unsafe kernels.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ fn numbers(count: usize, seed: u64) -> Vec<u64> {
         .collect()
 }
 
-/// Declares a test of the kernel that reverses the elements of blocks, for each integer type.
+/// Declares a test of the kernel that reverses each block's elements, for each integer type.
 macro_rules! reversed {
     ($($name:ident: $element:ident;)*) => {
         #[test]

@@ -1,4 +1,4 @@
-//! Floats of 16 bits, asynchronous copies and tensor cores, on every device.
+//! 16-bit floats, asynchronous copies and tensor cores on every device.
 
 use crate::interpreters::same_everywhere;
 use cuda_std::half::{bf16, f16};
@@ -15,7 +15,7 @@ fn bits_of(x: f32) -> u32 {
     if x.is_nan() { u32::MAX } else { x.to_bits() }
 }
 
-/// The results of a launch of threads for `$out` elements.
+/// The results of a launch with `$out` elements.
 macro_rules! results {
     ($kernel:expr, $config:expr, $out:expr, [$($buffer:ident),+] $(, $value:expr)?) => {
         same_everywhere(&$kernel, |device| {
@@ -28,7 +28,7 @@ macro_rules! results {
     };
 }
 
-/// Results that are equal if their bits are, but for NaNs.
+/// Results that are equal if their bits are equal, except for NaNs.
 #[derive(Debug)]
 struct Bits<T>(Vec<T>);
 
@@ -61,8 +61,8 @@ has_bits! {
     F32x4: |x: F32x4| x.to_array().into_iter().fold(0_u128, |bits, x| bits << 32 | u128::from(bits_of(x)));
 }
 
-/// Sums of 16 products of numbers below 2. A GPU's are within 2⁻²⁰ of the sum of the products' magnitudes, at most 64: its
-/// tensor cores add in an order of their own, and may truncate.
+/// Sums of 16 products of numbers below 2. A GPU's sums are within 2⁻²⁰ of the sum of the products'
+/// magnitudes, at most 64: its tensor cores add in an unspecified order and may truncate.
 #[derive(Debug)]
 struct TileSums {
     on_gpu: bool,
@@ -76,7 +76,8 @@ impl PartialEq for TileSums {
     }
 }
 
-/// The simulator's product of two tiles, which the other devices' must equal; with room for their rows in shared memory.
+/// The simulator's product of two tiles, which the other devices must equal. Shared memory has room
+/// for the tiles' rows.
 macro_rules! rounded_product {
     ($kernel:expr, $a:expr, $b:expr) => {
         same_everywhere(&$kernel, |device| {
@@ -90,7 +91,7 @@ macro_rules! rounded_product {
     };
 }
 
-/// a · b by f64, of elements that `rounded` rounds; `DEPTH` is 16.
+/// a · b computed in f64, with elements rounded by `rounded`. The depth is `DEPTH`, 16.
 fn product(a: &[f32], b: &[f32], rounded: fn(f32) -> f32) -> Vec<f32> {
     let sum =
         |i: usize| (0..16).map(move |k| f64::from(rounded(a[i / 8 * 16 + k])) * f64::from(rounded(b[k * 8 + i % 8])));
@@ -168,7 +169,7 @@ proptest! {
         }
     }
 
-    /// Other numbers: the elements are rounded, and the sum once.
+    /// Other numbers: the elements are rounded, and the sum is rounded once.
     #[test]
     fn rounded_products_of_tiles(a in vec(-2f32..2.0, 256), b in vec(-2f32..2.0, 128)) {
         let of_bf16 = product(&a, &b, |x| bf16::from_f32(x).to_f32());
@@ -217,7 +218,7 @@ proptest! {
     }
 }
 
-/// All f16, and the next f32 above and below the middle between two of them.
+/// All f16, and the next f32 above and below the midpoint between two of them.
 #[test]
 fn every_half_is_converted() {
     let x: Vec<f16> = (0..=u16::MAX).map(f16::from_bits).collect();
@@ -228,7 +229,7 @@ fn every_half_is_converted() {
     let middles: Vec<f32> = (0..0x7c00)
         .map(|bits| {
             let [low, high] = [bits, bits + 1].map(|bits| f16::from_bits(bits).to_f64());
-            // Above the largest f16 is 65536, which is none.
+            // Above the largest f16 comes 65536, which is not an f16.
             (if high.is_infinite() { 65520.0 } else { (low + high) / 2.0 }) as f32
         })
         .collect();

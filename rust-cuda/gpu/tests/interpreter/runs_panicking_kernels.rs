@@ -1,4 +1,4 @@
-//! Kernels whose language's checks fail: the same words on all devices.
+//! Kernels that fail a check of the language report the same error text on all devices.
 
 use crate::interpreters::on_every_device;
 use cuda_launch::Overflow;
@@ -7,7 +7,7 @@ use cuda_std::simulator::{FaultKind, LaunchError};
 use gpu::{Device, Error};
 use test_kernels::panicking::{PANICS, overflowing, panicking};
 
-/// What is wrong, and the line in the source.
+/// The error text and the source line.
 fn fault_of(error: &Error) -> (String, u32) {
     match (error, error.ptx_fault()) {
         (Error::Simulator(error), _) => {
@@ -27,7 +27,7 @@ fn all_devices_say_why_a_check_has_failed() {
     let mut said = Vec::new();
     for (way, numbers) in PANICS {
         let mut results = on_every_device(&panicking, |device: &Device| {
-            // A trap takes the GPU from the process.
+            // A trap makes the GPU unusable for the process.
             (!device.is_gpu()).then(|| {
                 let (x, mut out) = (device.buffer_from_slice(&numbers).unwrap(), device.zeroed(1).unwrap());
                 fault_of(&device.launch(&panicking, LaunchConfig::new(1, 1), (way, &x, &mut out)).unwrap_err())
@@ -39,7 +39,7 @@ fn all_devices_say_why_a_check_has_failed() {
         for (device, result) in results {
             let Some((message, of_ptx)) = result else { continue };
             assert_eq!(message, expected, "way {way} of {numbers:?} on {device}");
-            // The simulator has the line of `core` where that panics.
+            // The simulator reports a line in `core` if the panic occurs there.
             let is_inlined = [19, 21, 22, 23, 25].contains(&way);
             assert!(of_ptx == line || is_inlined, "way {way} of {numbers:?} on {device}: {of_ptx}, not {line}");
         }
@@ -86,7 +86,8 @@ fn all_devices_say_why_a_check_has_failed() {
     assert_eq!(said, expected);
 }
 
-/// The simulator reports what wraps in PTX: a build with debug assertions has overflow checks.
+/// The simulator reports overflows that wrap in PTX, because a build with debug assertions has
+/// overflow checks.
 #[test]
 fn an_overflow_is_a_finding_of_its_own() {
     let ways = [

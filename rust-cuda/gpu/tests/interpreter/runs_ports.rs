@@ -1,4 +1,5 @@
-//! Ports of other projects' kernels have the results of plain loops, of Rust's own integers of 128 bits, and of the crate `sha2`.
+//! Ports of other projects' kernels match plain loops, Rust's 128-bit integers, and the crate
+//! `sha2`.
 
 use crate::interpreters::{of_pointers, on_every_device, same_everywhere};
 use cuda_std::LaunchConfig;
@@ -11,10 +12,11 @@ use test_kernels::ports::cuda_oxide::{
 use test_kernels::ports::rust_cuda::{GEMM_SIDE, gemm_by_elements, gemm_by_tiles, long_arithmetic};
 use test_kernels::ports::sha256::{DIGEST, sha256_of_message, sha256_of_parts};
 
-/// The product's sizes m, n and k: single elements, whole tiles, and sizes that are no multiples of a tile's side.
+/// The product's sizes m, n and k: single elements, whole tiles, and sizes that are not multiples
+/// of a tile's side.
 const SIZES: [(usize, usize, usize); 4] = [(1, 1, 1), (16, 32, 16), (17, 5, 33), (9, 40, 0)];
 
-/// Small integers, whose sums of products are exact.
+/// Small integers with exact sums of products.
 fn matrix(rows: usize, columns: usize, seed: usize) -> Vec<f32> {
     (0..rows * columns).map(|i| ((i * 7 + seed) % 11) as f32 - 5.0).collect()
 }
@@ -88,7 +90,7 @@ fn products_of_safe_kernels() {
     }
 }
 
-/// Integers of 128 bits of every magnitude.
+/// 128-bit integers of every magnitude.
 fn long_integers() -> impl Strategy<Value = u128> {
     prop_oneof![
         any::<u128>(),
@@ -146,10 +148,10 @@ proptest! {
 
 #[test]
 fn digests() {
-    // SAFETY: the buffers of the digests have `DIGEST` bytes.
+    // SAFETY: the digest buffers have `DIGEST` bytes.
     #[allow(unsafe_code)]
     let (sha256_of_message, sha256_of_parts) = unsafe { (sha256_of_message(), sha256_of_parts()) };
-    // 55 bytes are the most that fit one block with the padding.
+    // 55 bytes are the maximum that fits in one block with the padding.
     for length in [0, 1, 55, 56, 64, 200] {
         let message: Vec<u8> = (0..length).map(|i| (i * 37 + 11) as u8).collect();
         let expected = Sha256::digest(&message).to_vec();
@@ -171,7 +173,7 @@ fn digests() {
     }
 }
 
-/// Declares a test of the generic kernels for each type of their instances.
+/// Declares a test of the generic kernels for each type that they are instantiated with.
 macro_rules! generic_kernels {
     ($($test:ident of $element:ident;)*) => {$(
         #[test]

@@ -1,4 +1,4 @@
-//! Kernels that print and panic: the same words on all devices.
+//! Kernels that print and panic produce the same text on all devices.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use test_kernels::speaking::{WAYS, panics, says, says_too_much};
 /// Set for the process that prints.
 const PRINTS: &str = "SPEAKING_KERNELS_PRINT";
 
-/// Launches `says` on each device, whose name it prints before.
+/// Launches `says` on each device, after printing the device's name.
 #[test]
 fn prints() {
     if std::env::var_os(PRINTS).is_none() {
@@ -59,7 +59,7 @@ fn all_devices_print_the_same() {
     }
 }
 
-/// The message, block and thread of a panic, and the line in the source.
+/// The message, block and thread of a panic, and its source line.
 fn panic_of(error: &Error) -> (String, String) {
     match (error, error.ptx_fault()) {
         (Error::Simulator(error), _) => {
@@ -84,7 +84,8 @@ fn all_devices_panic_with_the_same_words() {
     for way in 0..WAYS {
         let x = [0, 1, 2, 5];
         let mut results = on_every_device(&panics, |device: &Device| {
-            // A panic takes the GPU from the process: `on_a_gpu` tests it in one of its own.
+            // A panic makes the GPU unusable for the process. `on_a_gpu` tests it in a separate
+            // process.
             if device.is_gpu() {
                 return None;
             }

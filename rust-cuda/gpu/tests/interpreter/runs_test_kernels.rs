@@ -1,5 +1,5 @@
-//! The test kernels' PTX, interpreted with all checks, has the results of the simulator and of plain loops, for all
-//! sizes.
+//! The test kernels' PTX, interpreted with all checks, matches the simulator and plain loops for
+//! all sizes.
 
 use crate::interpreters::{on_every_device, same_everywhere};
 use cuda_std::{Dim3, F32x4, LaunchConfig};
@@ -10,7 +10,7 @@ use test_kernels::{
     reverse_blocks, scale_vectors, sums_and_maxima, vector_max, warp_operations,
 };
 
-/// Small integers, whose sums and products are exact.
+/// Small integers with exact sums and products.
 fn integers(count: usize, seed: usize) -> Vec<f32> {
     (0..count).map(|i| ((i * 31 + seed * 17) % 23) as f32 - 11.0).collect()
 }
@@ -160,7 +160,7 @@ proptest! {
         prop_assert_eq!(result, expected);
     }
 
-    /// Blocks synchronise; one barrier state serves launches of different sizes.
+    /// Blocks synchronize; one barrier state serves launches of different sizes.
     #[test]
     fn cooperative_sums(
         length in 1usize..300, launches in prop::collection::vec((1u32..9, 1u32..70, 1u32..4), 1..4)
@@ -199,7 +199,7 @@ fn functions_of_math() {
         for (x, got) in x.into_iter().zip(result.chunks(8)) {
             let expected = [x.exp(), x.tanh(), x.abs().sqrt(), x.recip()];
             for (index, (got, expected)) in got.iter().zip(expected.iter().cycle()).enumerate() {
-                // tanh.approx.f32 has a max. relative error of 2⁻¹¹ (PTX ISA).
+                // tanh.approx.f32 has a maximum relative error of 2⁻¹¹ (PTX ISA).
                 let bound = if index == 5 { 6e-4 } else { 1e-5 };
                 let near = (got - expected).abs() <= expected.abs() * bound;
                 assert!(near, "function {index} of {x} on the {device}: {got}, not {expected}");
@@ -247,7 +247,7 @@ fn kernels_to_step_through() {
     assert_eq!(result, expected);
 }
 
-/// Every kernel of the PTX has a test, here or in the modules beside.
+/// Every kernel in the PTX has a test, here or in a sibling module.
 #[test]
 fn every_kernel_is_run() {
     let tests = [
@@ -274,9 +274,9 @@ fn every_kernel_is_run() {
             ptx.text().split(".visible .entry ").skip(1).filter_map(|rest| rest.split('(').next()).collect();
         assert!(names.len() > 20, "{names:?}");
         for name in names {
-            // Of a generic kernel all instances.
+            // Covers all instances of a generic kernel.
             let name = name.split("__").next().unwrap();
-            // The last two are lines of macros that declare tests.
+            // The last two match lines of macros that declare tests.
             let calls = [
                 format!("launch(&{name}, "),
                 format!("launched!({name})"),

@@ -1,17 +1,19 @@
-//! Integers of 128 bits have the same bits on all devices as on the host, their conversions to floats and from floats too.
+//! 128-bit integers have the same bits on all devices as on the host, including conversions to and
+//! from floats.
 
 use crate::interpreters::same_everywhere;
 use cuda_launch::SplitMix;
 use cuda_std::LaunchConfig;
 use test_kernels::integers::{NO_VALUE, WIDEST, floats_to_widest, widest, widest_to_floats};
 
-/// Random integers of 128 bits.
+/// Random 128-bit integers.
 fn random() -> impl FnMut() -> u128 {
     let mut random = SplitMix(test_support::seed(128));
     move || u128::from(random.number()) << 64 | u128::from(random.number())
 }
 
-/// Integers around each power of two, some of which are halfway between two floats, and random ones of each magnitude.
+/// Integers around each power of two, some of them halfway between two floats, and random ones of
+/// each magnitude.
 fn numbers() -> Vec<u128> {
     let mut random = random();
     let mut numbers = vec![0, u128::MAX, 1 << 127, u64::MAX.into()];

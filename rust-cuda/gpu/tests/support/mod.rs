@@ -1,7 +1,7 @@
-//! The kernels of the tests, and the driver library that runs them.
+//! The tests' kernels, and the driver library that runs them.
 //!
-//! A process opens the driver's library once. To choose it, the test executable therefore starts itself again, with the
-//! library's name in the environment, and runs the one test there.
+//! A process opens the driver library only once. To choose it, the test executable therefore
+//! restarts itself with the library's name in the environment, and runs the one test there.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -44,19 +44,20 @@ pub fn absent(x: GlobalMut<f32>) {
     x.set(0, 1.0);
 }
 
-/// A kernel that has other parameters in the PTX below.
+/// A kernel that has different parameters in the PTX below.
 #[kernel]
 pub fn changed(x: GlobalMut<f32>) {
     x.set(0, 1.0);
 }
 
 /// The kernels' PTX.
-// SAFETY: handwritten to match the kernels above. `overrun` writes to address 0; only tests in their own process launch
-// it.
+// SAFETY: handwritten to match the kernels above. `overrun` writes to address 0; it is launched
+// only by tests in their own process.
 #[allow(unsafe_code)]
 pub(crate) static PTX: &[PtxVariant] = unsafe { &[PtxVariant::new((7, 5), include_str!("kernels.ptx"))] };
 
-/// A buffer on the device and one in host memory, which have been checked to hold the values copied to them: 4, 5, 6.
+/// A buffer on the device and one in host memory, both checked to hold the values copied to them:
+/// 4, 5, 6.
 ///
 /// # Panics
 /// If they hold other values.
@@ -71,16 +72,16 @@ pub(crate) fn checked_buffers(device: &Device) -> (Buffer<u32>, PinnedBuffer<u32
     (buffer, back)
 }
 
-/// A library that no machine has.
+/// A library that does not exist on any machine.
 pub(crate) const ABSENT: &str = "no-such-libcuda.so.1";
 
-/// Runs `body`, the body of the test `test`, in its own process, where `library` is the driver's library and
-/// `environment` is set.
+/// Runs `body`, the body of the test `test`, in its own process, with `library` as the driver
+/// library and `environment` set.
 ///
 /// # Panics
 /// If the test fails there, or there is no test of that name.
 pub(crate) fn with_library(test: &str, library: &Path, environment: &[(&str, &str)], body: impl FnOnce()) {
-    // The test simulates another machine: its skipped tests do not count for this run.
+    // The test simulates another machine, so its skipped tests do not count for this run.
     let name = format!("{}-{}", test.replace("::", "_"), std::process::id());
     let [log, skips] =
         ["log", "skips"].map(|extension| Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{extension}")));
@@ -110,12 +111,12 @@ pub(crate) fn with_stand_in(test: &str, defines: &[&str], environment: &[(&str, 
     }
 }
 
-/// The GPU of the driver's library, with the kernels above.
+/// The driver library's GPU, with the kernels above.
 pub(crate) fn open() -> Device {
     Device::open(DeviceChoice::Cuda, PTX).expect("the driver has a GPU")
 }
 
-/// The calls that the stand-in has logged, one per line, apart from allocations, copies and fills.
+/// The calls that the stand-in has logged, one per line, except allocations, copies and fills.
 pub(crate) fn calls() -> Vec<String> {
     let is_of_memory = |call: &String| ["allocate ", "copy ", "fill "].iter().any(|verb| call.starts_with(verb));
     all_calls().into_iter().filter(|call| !is_of_memory(call)).collect()
@@ -128,7 +129,8 @@ pub(crate) fn all_calls() -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// What the stand-in has logged of `work`, one call per line; launches without their parameters.
+/// The calls that the stand-in logged during `work`, one per line; launches are logged without
+/// their parameters.
 pub(crate) fn calls_during(work: impl FnOnce()) -> Vec<String> {
     let before = all_calls().len();
     work();

@@ -1,14 +1,14 @@
-//! Compiles the stand-in for the CUDA driver. Tests of other packages include this file too.
+//! Compiles the stand-in for the CUDA driver. Tests in other packages include this file too.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use test_support::{Need, skip};
 
-/// The stand-in's library, compiled with `defines` for the test `test`. A process with its path in the environment
-/// variable `CUDA_DRIVER_LIBRARY` uses it as the driver.
+/// Compiles the stand-in library with `defines` for the test `test`. A process with its path in the
+/// environment variable `CUDA_DRIVER_LIBRARY` uses it as the driver.
 ///
-/// Without a C compiler it is None, and the test is recorded as skipped.
+/// Returns None without a C compiler, and records the test as skipped.
 ///
 /// # Panics
 /// If the stand-in does not compile.
@@ -27,7 +27,7 @@ fn compile_if_possible(test: &str, defines: &[&str]) -> Option<PathBuf> {
     let name = format!("libcuda-{}-{test}", env!("CARGO_PKG_NAME"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let library = folder.join(format!("{name}.so"));
-    // Made aside: the same test in another process may have loaded the library.
+    // Built under another name: the same test in another process may have loaded the library.
     let [source, made] = ["c", "so"].map(|extension| folder.join(format!("{name}-{}.{extension}", std::process::id())));
     std::fs::write(&source, include_str!("stand_in.c")).expect("the target's folder can be written to");
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());

@@ -1,14 +1,15 @@
-//! A kernel for each crate: every thread computes [`WORDS`] words from its index by the crate's functions, and the host the same.
+//! One kernel per third-party crate: every thread computes [`WORDS`] words from its index with the
+//! crate's functions, and so does the host.
 
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 use cuda_std::{GlobalMut, kernel, thread};
 
-/// Words that a thread computes.
+/// Words that each thread computes.
 pub const WORDS: usize = 4;
 
-/// Kernels that store the words of a function.
+/// Defines kernels that store the words of a function.
 macro_rules! kernels {
     ($($name:ident)*) => {
         $(
@@ -26,12 +27,12 @@ macro_rules! kernels {
 
 kernels! { of_libm of_glam of_sha2 of_blake2 of_rand_pcg of_rand_xoshiro of_half of_num_complex of_arrayvec of_heapless of_ryu of_nalgebra }
 
-/// The functions, on both sides.
+/// The functions for both sides.
 pub mod host {
     use super::WORDS;
 
     fn float(i: u32) -> f32 {
-        // Of all magnitudes and both signs.
+        // Values of all magnitudes and both signs.
         f32::from_bits((i + 1).wrapping_mul(2_654_435_761) & 0xbfff_ffff)
     }
 
@@ -153,12 +154,12 @@ pub mod host {
     }
 }
 
-/// Names that people give kernels, as PTX.
+/// PTX with kernel names that people may choose.
 pub mod names {
     extern crate cuda_std;
     include!("TOOLCHAIN/cuda_std/tests/common_names/kernels.rs");
 
-    /// Runs all on `device`, and returns their number.
+    /// Runs all of them on `device`, and returns their number.
     #[cfg(not(target_arch = "nvptx64"))]
     pub fn run(device: &gpu::Device) -> usize {
         let mut names = 0;

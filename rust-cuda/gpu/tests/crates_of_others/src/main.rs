@@ -1,4 +1,5 @@
-//! Runs each kernel in the simulator and, compiled for each architecture, in the interpreter, and compares it with the host.
+//! Runs each kernel in the simulator and, compiled for each architecture, in the interpreter, and
+//! compares the results with the host's.
 
 use crates_of_others::{PTX, WORDS, host, names};
 use gpu::{Device, DeviceChoice, LaunchConfig};

@@ -1,4 +1,4 @@
-//! Interpreter devices with the PTX of test kernels, and helpers to examine their faults and results.
+//! Interpreter devices with the test kernels' PTX, and helpers to examine their errors and results.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -10,8 +10,9 @@ use gpu_testing::{fresh_ptx, kernel_sources};
 use ptx_interpreter::{Fault, Machine};
 use test_support::{Need, is_required};
 
-/// A device with the kernels of one PTX module. Two writes of the same value to one element are a fault here: no
-/// correct test kernel has such a race. With race checks, kernels run in the descending order too.
+/// A device with the kernels of one PTX module. Writing the same value twice to one element is an
+/// error here, since no correct test kernel has such a race. With race checks, kernels also run in
+/// descending order.
 pub(crate) fn device(ptx: &PtxVariant, options: InterpreterOptions) -> Device {
     let search = if options.check_races { Search::TWO } else { Search::ONE };
     let options = InterpreterOptions { same_value_races_are_faults: true, search, ..options };
@@ -23,7 +24,8 @@ pub(crate) fn with_and_without_races(ptx: &'static [PtxVariant], test: impl Fn(&
     in_both_ways(&with_the_pages(ptx), test);
 }
 
-/// The same with rustc's PTX alone: the page's has other branches, at which lanes wait elsewhere for those that return.
+/// Like [`with_and_without_races`], but only with rustc's PTX. The page's PTX has other branches,
+/// where lanes wait elsewhere for lanes that return.
 pub(crate) fn of_rustc_with_and_without_races(ptx: &'static [PtxVariant], test: impl Fn(&Device)) {
     in_both_ways(fresh_ptx(ptx), test);
 }
@@ -40,7 +42,7 @@ pub(crate) fn with_races(ptx: &'static [PtxVariant], test: impl Fn(&Device)) {
     with_the_pages(ptx).iter().for_each(|ptx| test(&device(ptx, InterpreterOptions::default())));
 }
 
-/// The fault of a launch, whose kernel must be `K` and whose source line the given one. Its message must be one line.
+/// The error of a launch of the kernel `K` at the given source line. Its message must be one line.
 #[track_caller]
 pub(crate) fn fault_at<K: Kernel>(kernel: &K, (file, line): (&str, u32), error: &Error) -> Fault {
     let fault = fault_of(kernel, error);
@@ -49,7 +51,7 @@ pub(crate) fn fault_at<K: Kernel>(kernel: &K, (file, line): (&str, u32), error: 
     fault
 }
 
-/// The fault of a launch, whose kernel must be `K`. Its message must be one line.
+/// The error of a launch of the kernel `K`. Its message must be one line.
 #[track_caller]
 pub(crate) fn fault_of<K: Kernel>(_: &K, error: &Error) -> Fault {
     let Some(fault) = error.ptx_fault() else { panic!("no fault: {error}") };
@@ -59,8 +61,8 @@ pub(crate) fn fault_of<K: Kernel>(_: &K, error: &Error) -> Fault {
 }
 
 thread_local! {
-    /// The simulator, an interpreter with each PTX of the test kernels and one with the teaching kernels by the compiler of
-    /// docs/lab, and a GPU if there is one, opened once per test thread.
+    /// The simulator, an interpreter for each PTX of the test kernels, one for the teaching kernels
+    /// compiled by docs/lab, and a GPU if there is one. They are opened once per test thread.
     static TEST_DEVICES: Vec<Device> = {
         let all = fresh_ptx(&test_kernels::PTX).iter().chain(of_the_page()[0].as_ref());
         let interpreters = all.map(|ptx| device(ptx, InterpreterOptions::default()));
@@ -68,7 +70,7 @@ thread_local! {
     };
 }
 
-/// A GPU with the test kernels, if there is one; with GPU_TESTS=require there must be.
+/// A GPU with the test kernels, if there is one. With GPU_TESTS=require there must be one.
 fn gpu() -> Option<Device> {
     let choice = match is_required(Need::Gpu) {
         true => DeviceChoice::Cuda,
@@ -78,7 +80,8 @@ fn gpu() -> Option<Device> {
     Some(device).filter(Device::is_gpu)
 }
 
-/// The teaching kernels by the compiler of docs/lab, which is no rustc, and the seeded bugs; None where rustc's PTX is stale.
+/// The teaching kernels and the seeded bugs, compiled by docs/lab instead of rustc; None if rustc's
+/// PTX is stale.
 fn of_the_page() -> &'static [Option<PtxVariant>; 2] {
     static OF_THE_PAGE: OnceLock<[Option<PtxVariant>; 2]> = OnceLock::new();
     OF_THE_PAGE.get_or_init(|| {
@@ -89,7 +92,8 @@ fn of_the_page() -> &'static [Option<PtxVariant>; 2] {
     })
 }
 
-/// The kernels of a folder that the compiler of docs/lab knows: each is a module by itself there, here they are one.
+/// The kernels in a folder that the docs/lab compiler supports. There each kernel is a separate
+/// module; here they are combined into one.
 fn compiled_by_the_page(folder: &str, rustcs: &'static [PtxVariant]) -> Option<PtxVariant> {
     let rustcs = fresh_ptx(rustcs).first()?.text();
     let files = kernel_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder), folder);
@@ -104,7 +108,8 @@ fn compiled_by_the_page(folder: &str, rustcs: &'static [PtxVariant]) -> Option<P
                 head.push(line.to_owned());
             }
         }
-        // The page launches by parameters, not by types: the signature is that of rustc's PTX.
+        // The page passes parameters by value, not by type, so the signature comes from rustc's
+        // PTX.
         let signature = rustcs.lines().find(|line| line.contains(&format!(" {name}__signature[")));
         head.extend(signature.map(str::to_owned));
         entries += entry;
@@ -115,7 +120,7 @@ fn compiled_by_the_page(folder: &str, rustcs: &'static [PtxVariant]) -> Option<P
     Some(unsafe { PtxVariant::new((7, 5), text.leak()) })
 }
 
-/// The PTX, and of the seeded bugs that of the compiler of docs/lab too.
+/// The PTX and, for the seeded bugs, also the docs/lab compiler's PTX.
 fn with_the_pages(ptx: &'static [PtxVariant]) -> Vec<PtxVariant> {
     let mut all = fresh_ptx(ptx).to_vec();
     if all.first().is_some_and(|first| first.text() == seeded_bugs::PTX[0].text()) {
@@ -124,14 +129,15 @@ fn with_the_pages(ptx: &'static [PtxVariant]) -> Vec<PtxVariant> {
     all
 }
 
-/// Calls `run`, which launches the test kernel `K`, with the simulator, with an interpreter of each PTX that has the
-/// kernel, with all checks, with the compiler of docs/lab if it knows the kernel, and with a GPU if there is one. Returns
-/// the results with the devices' names, the simulator's first.
+/// Calls `run`, which launches the test kernel `K`, on every device with all checks: the simulator,
+/// an interpreter for each PTX that contains the kernel, an interpreter for the docs/lab compiler's
+/// PTX if it supports the kernel, and a GPU if there is one. Returns the results with the devices'
+/// names, the simulator's first.
 pub(crate) fn on_every_device<K: Kernel, T>(_: &K, run: impl Fn(&Device) -> T) -> Vec<(String, T)> {
     on_all(K::NAME, &run)
 }
 
-/// The same for a kernel by its name: compiled once for each type of results, not for each kernel.
+/// The same with the kernel's name: compiled once per result type instead of once per kernel.
 fn on_all<T>(kernel: &str, run: &dyn Fn(&Device) -> T) -> Vec<(String, T)> {
     let has_kernel =
         |device: &&Device| device.ptx().is_none_or(|ptx| ptx.text().contains(&format!(".visible .entry {kernel}(")));
@@ -142,7 +148,8 @@ fn on_all<T>(kernel: &str, run: &dyn Fn(&Device) -> T) -> Vec<(String, T)> {
     results
 }
 
-/// As [`on_every_device`]; returns the simulator's result, which the others must equal.
+/// Like [`on_every_device`], but returns the simulator's result and asserts that all others equal
+/// it.
 #[track_caller]
 pub(crate) fn same_everywhere<K: Kernel, T: PartialEq + Debug>(_: &K, run: impl Fn(&Device) -> T) -> T {
     same_on_all(K::NAME, &run)
@@ -158,7 +165,8 @@ fn same_on_all<T: PartialEq + Debug>(kernel: &str, run: &dyn Fn(&Device) -> T) -
     simulated
 }
 
-/// The results of an unsafe kernel on all devices but the simulator, which must reject it in one line.
+/// The results of an unsafe kernel on all devices except the simulator, which must reject it in one
+/// line.
 #[track_caller]
 pub(crate) fn of_pointers<K: Kernel, T: PartialEq + Debug>(
     kernel: &K,

@@ -1,4 +1,4 @@
-//! A thread for each element: vectors, transposition, images, convolutions.
+//! Kernels with one thread per element: vectors, transposition, images, convolutions.
 
 use cuda_std::LaunchConfig;
 use test_kernels::teaching::convolutions::{MAX_RADIUS, THREADS, convolve_1d, convolve_2d};
@@ -167,7 +167,7 @@ fn convolutions_in_two_dimensions() {
                 device.launch(&convolve_2d, over_image(columns, rows), arguments).unwrap();
                 bits(&out.to_vec().unwrap())
             });
-            // A frame of zeros around the image, so that every index is within it.
+            // A frame of zeros around the image, so every index is within it.
             let (frame_rows, frame_columns) = (weight_rows / 2, weight_columns / 2);
             let pitch = columns + 2 * frame_columns;
             let mut framed = vec![0.0; pitch * (rows + 2 * frame_rows)];

@@ -1,4 +1,4 @@
-//! Threads that combine elements: reductions, scans, a histogram, and rows.
+//! Kernels that combine elements: reductions, scans, a histogram, and row operations.
 
 use cuda_std::LaunchConfig;
 use test_kernels::teaching::histogram::{BINS, byte_histogram};
@@ -12,12 +12,12 @@ use test_kernels::teaching::scans::{ELEMENTS, add_previous_blocks, scan_blelloch
 use super::{floats, sum_error, words};
 use crate::interpreters::{on_every_device, same_everywhere};
 
-/// Small integers, whose sums are exact in f32.
+/// Small integers with exact sums in f32.
 fn integers(length: usize, seed: u64) -> Vec<f32> {
     words(length, seed).iter().map(|word| (word % 201) as f32 - 100.0).collect()
 }
 
-/// Checks a sum of integers, which is exact, or of any floats.
+/// Checks a sum: exactly for integers, otherwise within the error bound.
 fn check_sum(name: &str, x: &[f32], sum: f32, is_exact: bool) {
     let terms = || x.iter().map(|&x| f64::from(x));
     let bound = if is_exact { 0.0 } else { sum_error(terms()) };
@@ -25,7 +25,7 @@ fn check_sum(name: &str, x: &[f32], sum: f32, is_exact: bool) {
     assert!((f64::from(sum) - expected).abs() <= bound, "{name} of {}: {sum}, not {expected}", x.len());
 }
 
-/// Declares a test of the kernels that write the sum of each block, of the given number of elements.
+/// Declares a test of kernels that write the sum of each block with the given number of elements.
 macro_rules! reductions {
     ($($name:ident: $elements:expr;)*) => {
         #[test]
@@ -78,7 +78,7 @@ fn a_reduction_by_atomics() {
     }
 }
 
-/// Declares a test of the kernels that scan blocks, with the given number of threads.
+/// Declares a test of kernels that scan blocks with the given number of threads.
 macro_rules! scans {
     ($($name:ident: $threads:expr;)*) => {
         #[test]
@@ -121,7 +121,7 @@ scans! {
 fn a_histogram_of_bytes() {
     for length in [0, 1, 1000] {
         for (blocks, threads) in [(1, 1), (1, 256), (3, 100), (2, 512)] {
-            // The squares of bytes, so that bins differ.
+            // The squares of bytes give the bins different counts.
             let x: Vec<u8> = words(length, 15).iter().map(|word| ((word >> 24).pow(2) >> 8) as u8).collect();
             let found = same_everywhere(&byte_histogram, |device| {
                 let mut bins = device.buffer_from_slice(&[7; BINS]).unwrap();
@@ -135,14 +135,14 @@ fn a_histogram_of_bytes() {
     }
 }
 
-/// Within 64 units in the last place: the exponents x − m, down to −40, have errors of 20 units, the sums of at most
-/// 100 powers fewer.
+/// Within 64 units in the last place: the exponents x − m, down to −40, have errors of 20 units,
+/// and the sums of at most 100 powers have smaller errors.
 #[test]
 fn softmax_of_rows() {
     for (rows, columns) in [(0, 0), (1, 1), (3, 31), (5, 32), (2, 33), (7, 100)] {
         let mut x: Vec<f32> = floats(rows * columns, 16).iter().map(|x| 20.0 * x).collect();
         if columns == 31 {
-            // Powers of these overflow.
+            // Exponentials of these overflow.
             x[..3].copy_from_slice(&[3e38, -3e38, 3e38]);
         }
         let found = same_everywhere(&softmax_rows, |device| {
@@ -164,7 +164,7 @@ fn softmax_of_rows() {
     }
 }
 
-/// Within 10⁻⁵: a row has elements of about 1 and a deviation of more than 0.1.
+/// Within 10⁻⁵: a row's elements are about 1 and its deviation is more than 0.1.
 #[test]
 fn layer_normalisation() {
     let epsilon = 1e-5;

@@ -9,7 +9,7 @@ use test_kernels::teaching::sparse::{csr_product_by_threads, csr_product_by_warp
 use super::{bits, floats, sum_error, words};
 use crate::interpreters::same_everywhere;
 
-/// The first elements of lists with random lengths below `max`, and the end of the last one.
+/// The start offsets of lists with random lengths below `max`, and the end of the last list.
 fn random_offsets(lists: usize, max: u32, seed: u64) -> Vec<u32> {
     let mut offsets = vec![0];
     for word in words(lists, seed) {

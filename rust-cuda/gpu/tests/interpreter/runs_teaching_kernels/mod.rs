@@ -1,5 +1,5 @@
-//! The kernels that courses teach have the results of plain loops, to the bit where the order of operations is fixed,
-//! on random input of odd sizes.
+//! The kernels that courses teach match plain loops on random input of odd sizes, bit for bit if
+//! the order of operations is fixed.
 
 mod arrays;
 mod combinations;
@@ -35,7 +35,7 @@ fn over_image(width: usize, height: usize) -> LaunchConfig {
     LaunchConfig::new((blocks(width, 8), blocks(height, 4)), (8, 4))
 }
 
-/// Bound of the rounding errors of a sum of f32 in any order (Higham, 2002, section 4.2).
+/// Rounding error bound for a sum of f32 in any order (Higham, 2002, section 4.2).
 fn sum_error(terms: impl ExactSizeIterator<Item = f64>) -> f64 {
     terms.len() as f64 * f64::from(f32::EPSILON) * terms.map(f64::abs).sum::<f64>()
 }

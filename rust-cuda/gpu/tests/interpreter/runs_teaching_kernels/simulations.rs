@@ -1,4 +1,4 @@
-//! Monte Carlo, n bodies, attention, and a product on tensor cores.
+//! Monte Carlo, N-body, attention, and a matrix product on tensor cores.
 
 use cuda_std::half::{bf16, f16};
 use cuda_std::matrix::Tf32;
@@ -10,7 +10,7 @@ use test_kernels::tensor_cores::matmul_by_tiles;
 use super::{bits, floats, words};
 use crate::interpreters::same_everywhere;
 
-/// The known answers of the generator's authors (Random123, `kat_vectors`).
+/// The known answers from the generator's authors (Random123, `kat_vectors`).
 #[test]
 fn philox_has_the_known_answers() {
     for (counter, key, expected) in [
@@ -81,8 +81,8 @@ fn n_bodies() {
     }
 }
 
-/// Within 10⁻⁵, where the values are at most 1: the errors of a score of at most 64 change a weight by 64 units in the
-/// last place.
+/// Within 10⁻⁵ for values of at most 1: the error of a score of at most 64 changes a weight by up
+/// to 64 units in the last place.
 #[test]
 fn attention_of_one_head() {
     for (queries, keys, size) in [(0, 1, 1.0), (1, 1, 1.0), (31, 33, 1.0), (33, 32, 4.0), (40, 100, 4.0)] {
@@ -127,7 +127,7 @@ macro_rules! product {
     };
 }
 
-/// Small integers, whose sums are exact in the tensor cores' order of rounding, which is not specified.
+/// Small integers have exact sums regardless of the tensor cores' unspecified rounding order.
 #[test]
 fn a_product_on_tensor_cores() {
     for (rows, columns, depth) in [(1, 1, 1), (16, 8, 16), (17, 9, 15), (5, 20, 50), (40, 8, 0)] {

@@ -11,7 +11,8 @@ use crate::interpreters::same_everywhere;
 #[test]
 fn a_bitonic_sort_of_blocks() {
     for length in [0, 1, 2, 127, 128, 129, 500] {
-        // Random words, words with many equals and the largest one, and a descending sequence.
+        // Random words, words with many duplicates including the largest word, and a descending
+        // sequence.
         let few = words(length, 30).iter().map(|word| u32::MAX - word % 9).collect();
         for x in [words(length, 31), few, (0..length as u32).rev().collect()] {
             let found = same_everywhere(&bitonic_sort, |device| {
@@ -27,7 +28,7 @@ fn a_bitonic_sort_of_blocks() {
     }
 }
 
-/// Each pass is a stable sort by one digit, so that the passes together sort.
+/// Each pass is a stable sort by one digit, so all passes together sort.
 #[test]
 fn passes_of_radix_sort() {
     for length in [0, 1, 31, 127, 128, 129, 400] {
