@@ -3,9 +3,9 @@ use std::str::FromStr;
 
 /// A GPU architecture to build PTX for, named by its compute capability.
 ///
-/// PTX is forward compatible: the driver compiles it for the device, of the same or any later architecture. The
-/// architecture-specific targets (suffix `a`) are the exception: their PTX may use instructions of that architecture
-/// only, and runs on no other.
+/// PTX is forward compatible: the driver compiles it for the same or any later architecture. The
+/// architecture-specific targets (suffix `a`) are the exception: their PTX may use instructions
+/// that only this architecture has, and runs on no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Arch {
@@ -64,7 +64,7 @@ impl Arch {
         Self::Sm121,
     ];
 
-    /// The name in rustc, ptxas and PTX's `.target`.
+    /// The name used by rustc, ptxas and PTX's `.target`.
     ///
     /// ```
     /// assert_eq!(cuda_builder::Arch::Sm90a.name(), "sm_90a");
@@ -111,7 +111,7 @@ impl fmt::Display for Arch {
     }
 }
 
-/// The error for a name that no [`Arch`] has.
+/// The name does not match any [`Arch`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no architecture is named {:?}: choose one of {}", .0, Arch::ALL.map(Arch::name).join(", "))]
 pub struct UnknownArch(pub String);

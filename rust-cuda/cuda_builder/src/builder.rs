@@ -20,9 +20,11 @@ use crate::std_methods::std_methods;
 use crate::toolchain::{Candidate, Toolchain, find_toolchain, toolchain_candidates};
 use crate::{Arch, STALE, STRICT_VARIABLE, UPDATE_VARIABLE, compiling_kernels};
 
-/// A builder of PTX from a crate of kernels, for one architecture. See the [crate]'s documentation for its use.
+/// Builds PTX from a crate of kernels for one architecture. See the [crate]'s documentation for its
+/// use.
 ///
-/// Paths are relative to the current directory, which for a build script is its package's.
+/// Paths are relative to the current directory. For a build script, that is its package's
+/// directory.
 #[derive(Clone, Debug)]
 pub struct CudaBuilder {
     kernel_crate: PathBuf,
@@ -34,7 +36,7 @@ pub struct CudaBuilder {
     features: Vec<String>,
     launch_bounds: Vec<LaunchBounds>,
     clusters: Vec<Cluster>,
-    /// The kernels whose launches may begin before the one before has ended.
+    /// The kernels that may start before the previous launch has finished.
     dependent: Vec<String>,
     add_to_fingerprint: Vec<PathBuf>,
     has_debug_file: bool,
@@ -77,8 +79,8 @@ impl CudaBuilder {
         }
     }
 
-    /// Sets the architecture. Kernels can test for it with `cfg(target_feature = "sm_80")`, which is true for sm_80 and
-    /// later.
+    /// Sets the architecture. Kernels can test for it with `cfg(target_feature = "sm_80")`, which
+    /// holds for sm_80 and later.
     pub fn arch(mut self, arch: Arch) -> Self {
         self.arch = arch;
         self
@@ -89,75 +91,82 @@ impl CudaBuilder {
         self.arch
     }
 
-    /// Sets a PTX ISA version later than the architecture's first one, as `(7, 8)`. Drivers older than it reject the
-    /// result.
+    /// Sets a PTX ISA version later than the architecture's first one, such as `(7, 8)`. Drivers
+    /// older than that version reject the result.
     pub fn ptx_version(mut self, major: u32, minor: u32) -> Self {
         self.ptx_version = Some((major, minor));
         self
     }
 
-    /// Sets whether a product and the sum that takes it become one operation, which rounds once; as nvcc's `-fmad`, and Rust-CUDA's
-    /// builder by default. Off by default: kernels then have the same bits on a GPU and in the simulator, and `math::fma` says where an
-    /// operation is fused.
+    /// Sets whether a product and a following sum are fused into one operation that rounds once,
+    /// like nvcc's `-fmad`, and like Rust-CUDA's builder by default. Off by default: kernels then
+    /// give the same bits on a GPU and in the simulator, and `math::fma` marks fused operations
+    /// explicitly.
     pub fn fma_contraction(mut self, contracts: bool) -> Self {
         self.fma_contraction = contracts;
         self
     }
 
-    /// Sets whether the compiler optimises; it does by default. Without, each access to memory in the source is an instruction, in the
-    /// source's order: the optimiser removes those without effect on the result, even if they are faults, and moves others. For
+    /// Sets whether the compiler optimizes, which is the default. Without optimization, each memory
+    /// access in the source becomes an instruction, in source order. The optimizer removes accesses
+    /// without effect on the result, even invalid ones, and moves others. Turn it off for
     /// comparisons and debuggers, not for speed.
     pub fn optimised(mut self, optimises: bool) -> Self {
         self.is_optimised = optimises;
         self
     }
 
-    /// Sets whether an integer that overflows is a panic, as in the simulator, or wraps; it wraps by default. The checks cost time on a GPU:
-    /// they are for tests. See [Overflow](https://doc.rust-lang.org/reference/expressions/operator-expr.html#overflow) in Rust's reference.
+    /// Sets whether an integer overflow panics, as in the simulator, or wraps, which is the
+    /// default. The checks cost time on a GPU, so use them for tests. See
+    /// [Overflow](https://doc.rust-lang.org/reference/expressions/operator-expr.html#overflow) in
+    /// the Rust Reference.
     pub fn overflow_checks(mut self, checks: bool) -> Self {
         self.checks_overflow = checks;
         self
     }
 
-    /// Compiles the kernel crate with these of its features, besides its default ones. The kernel crate's own build script need not
-    /// list what cargo builds the crate with: kernels are compiled with the same features, and all devices run the same code.
+    /// Compiles the kernel crate with these features in addition to its default ones. The kernel
+    /// crate's own build script does not need to list the features that cargo builds the crate
+    /// with: kernels are compiled with the same ones, so all devices run the same code.
     pub fn features<F: AsRef<str>>(mut self, features: impl IntoIterator<Item = F>) -> Self {
         self.features.extend(features.into_iter().map(|feature| feature.as_ref().to_owned()));
         self
     }
 
-    /// Sets a kernel's launch bounds, as CUDA's `__launch_bounds__`: at most `max_threads` threads per block, and few
-    /// enough registers for `min_blocks` resident blocks per multiprocessor (0: no minimum). A launch with more threads
-    /// fails.
+    /// Sets a kernel's launch bounds, like CUDA's `__launch_bounds__`: at most `max_threads`
+    /// threads per block, and few enough registers for `min_blocks` resident blocks per
+    /// multiprocessor (0: no minimum). A launch with more threads fails.
     pub fn launch_bounds(mut self, kernel: &str, max_threads: u32, min_blocks: u32) -> Self {
         self.launch_bounds.push(LaunchBounds { kernel: kernel.to_owned(), max_threads, min_blocks });
         self
     }
 
-    /// Sets a kernel's required cluster size, as CUDA's `__cluster_dims__(blocks)`; for sm_90 and later. A launch with
-    /// another size fails.
+    /// Sets a kernel's required cluster size, like CUDA's `__cluster_dims__(blocks)`; for sm_90 and
+    /// later. A launch with another size fails.
     pub fn cluster(mut self, kernel: &str, blocks: u32) -> Self {
         self.clusters.push(Cluster { kernel: kernel.to_owned(), blocks });
         self
     }
 
-    /// Lets a launch of a kernel begin while the launch before it in its stream still runs, as CUDA's programmatic dependent launch; for
-    /// sm_90 and later. The kernel's first instructions permit the launch behind it to begin, and wait until the one before has ended:
-    /// only what comes before a kernel's first instruction overlaps, and no access to memory does.
+    /// Lets a launch of a kernel start while the previous launch in its stream is still running,
+    /// like CUDA's programmatic dependent launch; for sm_90 and later. The kernel's first
+    /// instructions permit the next launch to start, and wait until the previous one has finished.
+    /// So only the work before a kernel's first instruction overlaps, and memory accesses never do.
     pub fn dependent_launch(mut self, kernel: &str) -> Self {
         self.dependent.push(kernel.to_owned());
         self
     }
 
-    /// Adds a file or directory to the fingerprint. The source directories of the kernel crate and of its path
-    /// dependencies for the GPU are part of it by default; build scripts and files outside those directories are not.
+    /// Adds a file or directory to the fingerprint. It already covers the source directories of the
+    /// kernel crate and of its path dependencies for the GPU. Build scripts and files outside those
+    /// directories are not covered.
     pub fn add_to_fingerprint(mut self, path: impl AsRef<Path>) -> Self {
         self.add_to_fingerprint.push(path.as_ref().to_owned());
         self
     }
 
-    /// Sets whether the names of functions and variables for debuggers are written beside the PTX; they are by default. They take as much
-    /// room as the PTX.
+    /// Sets whether debug names of functions and variables are written beside the PTX, which is the
+    /// default. They take as much space as the PTX.
     pub fn debug_file(mut self, writes: bool) -> Self {
         self.has_debug_file = writes;
         self
@@ -169,20 +178,23 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets the directory of the committed PTX, whose file name is then `LIBRARY.ARCH.ptx`, as `kernels_gpu.sm_75.ptx`.
+    /// Sets the directory of the committed PTX. Its file name is then `LIBRARY.ARCH.ptx`, such as
+    /// `kernels_gpu.sm_75.ptx`.
     pub fn committed_dir(mut self, path: impl AsRef<Path>) -> Self {
         self.committed = Some(Committed::Directory(path.as_ref().to_owned()));
         self
     }
 
-    /// Also writes the PTX to `path`, whether it is committed or built, and the names for debuggers beside it.
+    /// Also writes the PTX to `path`, whether it is committed or built, and the debug names beside
+    /// it.
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.copy_to = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Sets cargo's target directory for the kernels; by default `nvptx` in the build script's OUT_DIR. Several
-    /// architectures and processes may share it, so that crates that do not depend on the architecture compile once.
+    /// Sets cargo's target directory for the kernels; the default is `nvptx` in the build script's
+    /// OUT_DIR. Several architectures and processes may share it, so crates that do not depend on
+    /// the architecture are compiled only once.
     pub fn target_dir(mut self, path: impl AsRef<Path>) -> Self {
         self.target_dir = Some(path.as_ref().to_owned());
         self
@@ -194,13 +206,15 @@ impl CudaBuilder {
         self
     }
 
-    /// Sets whether stale PTX without a toolchain is an error, instead of by [`STRICT_VARIABLE`].
+    /// Sets whether stale PTX without a toolchain is an error. The default comes from
+    /// [`STRICT_VARIABLE`].
     pub fn strict(mut self, strict: bool) -> Self {
         self.strict = Some(strict);
         self
     }
 
-    /// Sets whether a build writes the PTX that it compiles to the committed path too, instead of by [`UPDATE_VARIABLE`].
+    /// Sets whether a build also writes newly compiled PTX to the committed path. The default comes
+    /// from [`UPDATE_VARIABLE`].
     pub fn update(mut self, updates: bool) -> Self {
         self.updates = Some(updates);
         self
@@ -222,7 +236,7 @@ impl CudaBuilder {
         self.fingerprint_of(&self.crates()?)
     }
 
-    /// Why a build would not use the committed PTX; None if it would.
+    /// Why a build would not use the committed PTX, or None if it would.
     ///
     /// # Errors
     /// If a source, a Cargo.toml or the committed file cannot be read.
@@ -232,12 +246,13 @@ impl CudaBuilder {
         Ok(self.committed_text(&crates[0], &fingerprint)?.err())
     }
 
-    /// Provides the PTX to a build script: the committed file if it is fresh, else a newly built one. Prints cargo's
-    /// `rerun-if-changed` directives, and a warning if a committed file is stale.
+    /// Provides the PTX to a build script: the committed file if it is fresh, otherwise a newly
+    /// built one. Prints cargo's `rerun-if-changed` directives, and a warning if a committed file
+    /// is stale.
     ///
     /// # Errors
-    /// If the committed PTX is stale, there is no toolchain, and the build is strict; if the kernels do not compile; if a
-    /// file cannot be read or written.
+    /// If the committed PTX is stale, there is no toolchain, and the build is strict; if the
+    /// kernels do not compile; or if a file cannot be read or written.
     pub fn build(self) -> Result<Ptx, BuilderError> {
         if compiling_kernels() {
             return Err(BuilderError::Recursion);
@@ -286,9 +301,9 @@ impl CudaBuilder {
         Ok(Ptx { path, arch: self.arch, origin })
     }
 
-    /// Provides a text that says why there is no PTX, with a warning.
+    /// Provides a text that explains why there is no PTX, and prints a warning.
     fn stale(&self, kernels: &Manifest, staleness: Staleness) -> Result<Ptx, BuilderError> {
-        // Once for all architectures.
+        // Warn once for all architectures.
         static HAS_WARNED: AtomicBool = AtomicBool::new(false);
         if !HAS_WARNED.swap(true, Ordering::Relaxed) {
             println!(
@@ -302,7 +317,7 @@ impl CudaBuilder {
         Ok(Ptx { path: self.write(kernels, &text, "")?, arch: self.arch, origin: Origin::Stale { staleness } })
     }
 
-    /// Writes the provided files. Returns the path of the PTX.
+    /// Writes the provided files and returns the path of the PTX.
     fn write(&self, kernels: &Manifest, text: &str, debug: &str) -> Result<PathBuf, BuilderError> {
         let path = match &self.copy_to {
             Some(path) => path.clone(),
@@ -329,10 +344,11 @@ impl CudaBuilder {
         self.compile(&crates, fingerprint, &toolchain)
     }
 
-    /// Compiles the kernels and compares the result with the committed files, except for the compiler's version.
+    /// Compiles the kernels and compares the result with the committed files, ignoring the
+    /// compiler's version.
     ///
     /// # Errors
-    /// As [`CudaBuilder::rebuild`], and if no committed path was set.
+    /// Same as [`CudaBuilder::rebuild`], and if no committed path was set.
     pub fn check(&self) -> Result<Comparison, BuilderError> {
         let path = self.committed_path()?.ok_or(BuilderError::NoCommittedPath)?;
         if !path.exists() {
@@ -408,7 +424,7 @@ impl CudaBuilder {
         }
     }
 
-    /// The committed PTX if it is fresh, else why it is not.
+    /// The committed PTX if it is fresh, otherwise the reason why it is not.
     fn committed_text(
         &self,
         kernels: &Manifest,
@@ -439,7 +455,7 @@ impl CudaBuilder {
     fn target_directory(&self) -> Result<PathBuf, BuilderError> {
         let in_out_dir = || std::env::var_os("OUT_DIR").map(|out_dir| Path::new(&out_dir).join("nvptx"));
         let directory = self.target_dir.clone().or_else(in_out_dir).ok_or(BuilderError::NoTargetDirectory)?;
-        // The compilation runs in another directory.
+        // The path must be absolute, because the compilation runs in another directory.
         std::path::absolute(&directory).map_err(cannot("find", &directory))
     }
 
@@ -475,12 +491,12 @@ impl CudaBuilder {
         Ok(Rebuilt { header, body, debug, messages: compiled.messages })
     }
 
-    /// The directives that tell cargo when to rerun the build script. Missing paths are left out, because cargo would
-    /// rerun the script every time.
+    /// The directives that tell cargo when to rerun the build script. Missing paths are omitted,
+    /// because cargo would rerun the script every time.
     fn rerun_directives(&self, crates: &[Manifest]) -> Vec<String> {
         let sources = crates.iter().flat_map(|found| [Some(found.path()), Some(found.source_directory())]);
         let workspaces = crates.iter().map(Manifest::workspace_path);
-        // If the committed file does not exist yet, its directory is watched, or that directory's parent.
+        // If the committed file does not exist yet, watch its directory or that directory's parent.
         let committed = self.committed_path_of(&crates[0]).and_then(|path| std::path::absolute(path).ok());
         let committed =
             committed.and_then(|path| path.ancestors().take(3).find(|path| path.exists()).map(Path::to_owned));
@@ -502,7 +518,8 @@ fn is_one(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| value == "1")
 }
 
-/// Warns of methods of floats that the host has and a GPU has not: once for all architectures, and also without a toolchain.
+/// Warns about float methods that exist on the host but not on a GPU: once for all architectures,
+/// and also without a toolchain.
 fn warn_of_std_methods(kernels: &Manifest) -> Result<(), BuilderError> {
     static HAS_WARNED: AtomicBool = AtomicBool::new(false);
     if HAS_WARNED.swap(true, Ordering::Relaxed) {
@@ -514,7 +531,7 @@ fn warn_of_std_methods(kernels: &Manifest) -> Result<(), BuilderError> {
     Ok(())
 }
 
-/// A warning for each call of such a method in what the kernels' library is compiled from.
+/// A warning for each call of such a method in the source files of the kernels' library.
 fn std_method_warnings(kernels: &Manifest) -> Result<Vec<String>, BuilderError> {
     let skipped: Vec<PathBuf> = kernels.host_only().iter().map(|path| canonical(path)).collect::<Result<_, _>>()?;
     let mut warnings = Vec::new();

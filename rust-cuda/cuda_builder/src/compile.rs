@@ -1,4 +1,5 @@
-//! The compilation: a cargo process with the flags for PTX and without the outer build's environment.
+//! Compiles the kernels: runs cargo with the flags for PTX and without the outer build's
+//! environment.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -12,73 +13,80 @@ use crate::remainders::may_have_remainders;
 use crate::source_names::SourceNames;
 use crate::{Arch, BuilderError, TARGET, Toolchain};
 
-/// Compiler flags for the kernels and `core`. None may contain a path: cargo's cache distinguishes builds of `core` by
-/// these flags, and would recompile it for each path.
+/// Compiler flags for the kernels and `core`. None may contain a path: cargo's cache distinguishes
+/// builds of `core` by these flags, and would recompile it for each path.
 const RUSTFLAGS: [&str; 6] = [
     "-Zunstable-options",
-    // A panic calls a function, which `crate::panics` replaces by a trap. No code that formats a message is left.
+    // A panic calls a function, which `crate::panics` replaces with a trap. No message formatting
+    // code remains.
     "-Cpanic=abort",
-    // `Location::caller` must not contain a path of this machine.
+    // `Location::caller` must not contain a path from this machine.
     "-Zlocation-detail=none",
     // The same name mangling in all compilers.
     "-Csymbol-mangling-version=v0",
-    // This pass duplicates the code between two branches on one condition, even barriers and shuffles. The threads of a
-    // warp would then execute different copies of one, which is undefined in PTX (bar.sync is aligned). LLVM's pass of
-    // the same name does not duplicate convergent operations.
+    // This pass duplicates the code between two branches on the same condition, even barriers and
+    // shuffles. The threads of a warp would then execute different copies of one instruction, which
+    // is undefined in PTX (bar.sync is aligned). LLVM's pass of the same name does not duplicate
+    // convergent operations.
     "-Zmir-enable-passes=-JumpThreading",
-    // A GPU has no conversion of a wider integer to a float, and no function that LLVM would call for one: LLVM writes it out.
+    // A GPU cannot convert a wider integer to a float, and has no function that LLVM could call for
+    // it, so LLVM expands the conversion.
     "-Cllvm-args=-expand-fp-convert-bits=64",
 ];
 
 /// Compiler flags for the kernels only.
 ///
-/// The extra pass turns generic loads and stores into accesses to shared memory where it can prove the address space.
-/// Without the dominator tree, which it only uses if another pass has left one, an assumption about an address would
-/// count in its own basic block alone.
-/// The PTX is the assembly output; there is nothing to link, and no linker is needed. [`crate::remainders`] reads the LLVM IR. The verbose comments contain the
-/// inlined-at chain of each source line; [`crate::source_lines`] reads and removes them.
+/// The extra pass turns generic loads and stores into accesses to shared memory if it can prove the
+/// address space. It uses the dominator tree only if another pass has left one. Without it, an
+/// assumption about an address would apply only in its own basic block. The PTX is the assembly
+/// output, so nothing is linked and no linker is needed. [`crate::remainders`] reads the LLVM IR.
+/// The verbose comments contain the inlined-at chain of each source line; [`crate::source_lines`]
+/// reads and removes them.
 const KERNEL_FLAGS: [&str; 5] = ["--emit", OUTPUTS, EXTRA_PASS, "-Zno-link", "-Zverbose-asm"];
 
-/// What the compiler writes.
+/// The outputs of the compiler.
 const OUTPUTS: &str = "asm,llvm-ir";
 
-/// LLVM 22 crashes in this pass where a pointer is chosen between constants and local memory; the kernels are then compiled
-/// without it.
+/// LLVM 22 crashes in this pass if a pointer is chosen between constants and local memory. The
+/// kernels are then compiled without the pass.
 const EXTRA_PASS: &str = "-Cpasses=function(require<domtree>,infer-address-spaces)";
 
-/// What the compiler says when it ends by a signal.
+/// The compiler's message when it is killed by a signal.
 const CRASH: &str = "interrupted by SIG";
 
-/// The macros of kernels that have the names of `core`'s.
+/// Macros for kernels with the same names as macros in `core`.
 const SPEAKING: [&str; 4] = ["panic", "assert", "assert_eq", "assert_ne"];
 
-/// The way out of such an ambiguity.
+/// How to resolve such an ambiguity.
 const BY_NAME: &str = "`panic!` and `assert!` of `use cuda_std::*` are ambiguous, since `core` has them too: import them by name, \
                        `use cuda_std::panic;`, or write `#[macro_use] extern crate cuda_std;` in the library's root and \
                        `use cuda_std::prelude::*` in place of `use cuda_std::*`";
 
-/// What LLVM says of an operation for which it would call a function of a C library.
+/// LLVM's message for an operation that would need a call to a C library function.
 const LIBRARY_CALL: &str = "unsupported library call operation";
 
-/// The warning of a compilation without the extra pass.
+/// The warning for a compilation without the extra pass.
 pub(crate) const WITHOUT_PASS: &str = "LLVM's pass infer-address-spaces crashes on these kernels. They are compiled without it: correct, but their \
                             accesses to shared memory find its address space when they run, and are slower";
 
-/// Compiler flags for the kernels only in place of the extra pass, without optimisation: functions are inlined in MIR, so that an
-/// instruction of `core` or `cuda_std` has the kernel's line, and no other pass changes, removes or moves an access.
+/// Compiler flags for unoptimized kernels, replacing the extra pass. Functions are inlined in MIR,
+/// so an instruction from `core` or `cuda_std` has the kernel's line, and no other pass changes,
+/// removes or moves an access.
 const UNOPTIMISED: [&str; 4] =
     ["-Zmir-opt-level=0", "-Zinline-mir", "-Zinline-mir-threshold=100000", "-Zinline-mir-hint-threshold=100000"];
 
-/// A flag for all crates, without optimisation: a function of another crate is compiled where it is used, so that the PTX has no
-/// other function of `core`.
+/// A flag for all crates without optimization: functions of other crates are compiled where they
+/// are used, so the PTX contains no separate functions from `core`.
 const COMPILED_WHERE_USED: &str = "-Zcross-crate-inline-threshold=always";
 
-/// A setting of cargo, without optimisation of the kernels: what their dependencies export does not always compile without.
+/// A cargo setting for unoptimized kernels: their dependencies are optimized, since they do not
+/// always compile otherwise.
 const OPTIMISED_DEPENDENCIES: &str = "profile.release.package.\"*\".opt-level=3";
 
-/// The cargo profile: one codegen unit, so that calls into `core` and `cuda_std` are inlined, and debug information, of
-/// which the PTX keeps what costs nothing on the GPU: line directives, and comments for debuggers
-/// ([`crate::debug_information`]). It is set by environment variables, which override the workspace's own profile.
+/// The cargo profile. It uses one codegen unit, so calls into `core` and `cuda_std` are inlined,
+/// and debug information. The PTX keeps only the debug information that costs nothing on the GPU:
+/// line directives, and comments for debuggers ([`crate::debug_information`]). The profile is set
+/// by environment variables, which override the workspace's own profile.
 const PROFILE: [(&str, &str); 9] = [
     ("CODEGEN_UNITS", "1"),
     ("DEBUG", "full"),
@@ -101,19 +109,20 @@ pub(crate) struct Compilation<'a> {
     pub(crate) target_directory: &'a Path,
 }
 
-/// The builder's settings that decide the compiler's flags.
+/// The builder's settings that determine the compiler's flags.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) arch: Arch,
-    /// A PTX ISA version, as `(7, 8)`, if one is set.
+    /// A PTX ISA version such as `(7, 8)`, if one is set.
     pub(crate) ptx_version: Option<(u32, u32)>,
-    /// Whether products and sums are contracted to one operation.
+    /// Whether products and sums are fused.
     pub(crate) contracts: bool,
     pub(crate) optimises: bool,
     pub(crate) checks_overflow: bool,
 }
 
-/// The value of RUSTFLAGS, the fixed flags and those that depend on the builder's settings, and settings of the profile.
+/// The value of RUSTFLAGS, the fixed flags, the flags that depend on the builder's settings, and
+/// the profile settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Flags {
     rustflags: Vec<String>,
@@ -160,14 +169,15 @@ impl Flags {
 pub(crate) struct Compiled {
     /// The PTX as LLVM emitted it.
     pub(crate) text: String,
-    /// The LLVM IR of the same kernels, if it is needed to find remainders of floats.
+    /// The LLVM IR of the same kernels, if it is needed to find float remainders.
     pub(crate) ir: Option<String>,
     /// The warnings of cargo and the compiler.
     pub(crate) messages: String,
 }
 
 impl Compilation<'_> {
-    /// Compiles the kernels. A lock file lets only one process at a time compile in a target directory.
+    /// Compiles the kernels. A lock file ensures that only one process at a time compiles in a
+    /// target directory.
     pub(crate) fn run(&self, toolchain: &Toolchain) -> Result<Compiled, BuilderError> {
         fs::create_dir_all(self.target_directory).map_err(cannot("create the directory", self.target_directory))?;
         let lock_path = self.target_directory.join(".cuda_builder.lock");
@@ -194,7 +204,8 @@ impl Compilation<'_> {
             }
         }
         if messages.contains(LIBRARY_CALL) {
-            // LLVM names no place. Its IR has one, and is written if nothing else is asked of the compiler.
+            // LLVM's error names no location, but its IR does. The IR is written if nothing else is
+            // requested from the compiler.
             let only_ir: Vec<_> = flags.iter().map(|flag| if *flag == OUTPUTS { "llvm-ir" } else { *flag }).collect();
             compile(&only_ir)?;
             let ir = find_below(&artifacts, &ir_name).pop().and_then(|path| fs::read_to_string(path).ok());
@@ -223,7 +234,8 @@ impl Compilation<'_> {
             fs::read_to_string(&path).map_err(cannot("read", &path))
         };
         let ir = may_have_remainders(&text).then(read_ir).transpose()?;
-        // Most of the text, and of no use: the debug information says it with the registers' names.
+        // These lines are most of the text but redundant: the debug information contains the same
+        // with the registers' names.
         let is_kept = |line: &&str| !line.trim_start().starts_with("//DEBUG_VALUE");
         let text = text.split_inclusive('\n').filter(is_kept).collect();
         Ok(Compiled { text, ir, messages })
@@ -255,7 +267,8 @@ impl Compilation<'_> {
     }
 }
 
-/// The line before LLVM's message about a library's function: the places of conversions that a GPU cannot do, if there are any.
+/// A line in front of LLVM's message about a library function: the locations of conversions that a
+/// GPU cannot do, if there are any.
 fn explain_library_call(places: &[String]) -> String {
     if places.is_empty() {
         return String::new();
@@ -267,7 +280,7 @@ fn explain_library_call(places: &[String]) -> String {
     )
 }
 
-/// All files of that name below a directory: where cargo puts them depends on its version.
+/// All files of that name below a directory, since their location depends on cargo's version.
 fn find_below(directory: &Path, file_name: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

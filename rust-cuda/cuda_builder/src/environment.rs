@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 
-/// Whether an environment variable belongs to the outer build, which runs the build script, and would change the inner
-/// one. The user's settings for network and registries are kept, and so is the jobserver, so that both builds share the
-/// cores.
+/// Whether an environment variable belongs to the outer build, which runs the build script, and
+/// would change the inner build. The user's network and registry settings are kept. So is the
+/// jobserver, to share the cores between both builds.
 pub(crate) fn belongs_to_outer_build(name: &OsStr) -> bool {
     const KEPT: [&str; 3] = ["CARGO_HOME", "CARGO_MAKEFLAGS", "RUSTUP_HOME"];
     const KEPT_STARTS: [&str; 5] =

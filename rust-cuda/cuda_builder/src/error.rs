@@ -18,7 +18,7 @@ pub enum BuilderError {
     NoToolchain {
         /// The kernel crate.
         package: String,
-        /// The architecture the PTX is for.
+        /// The architecture of the PTX.
         arch: Arch,
         /// The path of the committed PTX, if one was set.
         committed: Option<PathBuf>,
@@ -32,14 +32,14 @@ pub enum BuilderError {
     Compile {
         /// The kernel crate.
         package: String,
-        /// The architecture the PTX is for.
+        /// The architecture of the PTX.
         arch: Arch,
         /// The compiler's name and version.
         compiler: String,
         /// The output of cargo and the compiler.
         messages: String,
     },
-    /// A kernel calls a function that no crate of the kernels defines.
+    /// A kernel calls a function that no crate defines.
     #[error("the kernel {kernel} calls {function}{place}, which nothing defines: a GPU has no such function")]
     Unresolved {
         /// The function.
@@ -49,7 +49,7 @@ pub enum BuilderError {
         /// `, at FILE:LINE`, or empty.
         place: String,
     },
-    /// A remainder of floats that the compiler approximates.
+    /// A float remainder that the compiler approximates in an unknown form.
     #[error(
         "the compiler approximates the `%` of floats {place} in a form that cuda_builder does not know, so a GPU would compute \
          something else: write `libm::fmodf(x, y)` or, of f64, `libm::fmod(x, y)`"
@@ -95,7 +95,7 @@ pub enum BuilderError {
     /// An error of the operating system.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// The action that failed, as "read" or "run".
+        /// The action that failed, such as "read" or "run".
         action: &'static str,
         /// The file, directory or program.
         path: PathBuf,
@@ -108,7 +108,7 @@ pub enum BuilderError {
     /// `check` was called without a committed path.
     #[error("nothing to check: set the path of the committed PTX with committed or committed_dir")]
     NoCommittedPath,
-    /// The compilation has run the kernel crate's own build script, which started the compilation.
+    /// The compilation ran the kernel crate's own build script, which had started the compilation.
     #[error(
         "the build script is run for the GPU's target, by the compilation it started: \
          begin it with `if cuda_builder::compiling_kernels() {{ return; }}`"

@@ -1,4 +1,5 @@
-//! The features of the kernel crate. Kernels are compiled with the features of the host's build: all devices run the same kernels.
+//! Features of the kernel crate. Kernels are compiled with the features of the host's build, so all
+//! devices run the same kernels.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -6,17 +7,18 @@ use std::path::Path;
 use crate::files::canonical;
 use crate::manifest::Manifest;
 
-/// Features of the kernel crate.
+/// Enabled features of the kernel crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Features {
-    /// Those besides the default ones.
+    /// The enabled features other than the default ones.
     pub(crate) names: Vec<String>,
-    /// Whether the default ones are among them.
+    /// Whether the default features are enabled.
     pub(crate) has_default: bool,
 }
 
 impl Features {
-    /// The features that a builder lists, and those with which cargo runs the crate's own build script, if that is what runs.
+    /// The features that a builder lists. If the kernel crate's own build script is running, also
+    /// those that cargo runs it with.
     pub(crate) fn of(kernels: &Manifest, listed: &[String]) -> Self {
         let is_own_script = std::env::var_os("CARGO_CFG_TARGET_ARCH").is_some()
             && std::env::var_os("CARGO_MANIFEST_DIR").is_some_and(|own| is_same(Path::new(&own), &kernels.directory));
@@ -26,9 +28,10 @@ impl Features {
         }
     }
 
-    /// The same for a build script. `is_set` is whether cargo has set a variable of the environment.
+    /// The same for a build script. `is_set` returns whether cargo has set an environment variable.
     ///
-    /// A build with the default features alone gives what `listed` alone does, as outside of a build script.
+    /// A build with only the default features gives the same result as `listed` outside a build
+    /// script.
     fn of_build(kernels: &Manifest, listed: &[String], is_set: impl Fn(&str) -> bool) -> Self {
         let host_only = kernels.host_only_features();
         let is_enabled = |name: &&str| {

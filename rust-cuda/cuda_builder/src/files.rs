@@ -1,4 +1,4 @@
-//! File access, with errors that name the action and the path.
+//! File access with errors that name the action and the path.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +19,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, BuilderError> {
     Ok(text.replace("\r\n", "\n"))
 }
 
-/// The bytes of a file, with LF line endings, so that a checkout with CRLF has the same fingerprint.
+/// The bytes of a file with LF line endings, so a checkout with CRLF has the same fingerprint.
 pub(crate) fn read_with_lf(path: &Path) -> Result<Vec<u8>, BuilderError> {
     let bytes = fs::read(path).map_err(cannot("read", path))?;
     let next = bytes.iter().skip(1).map(Some).chain([None]);
@@ -27,7 +27,7 @@ pub(crate) fn read_with_lf(path: &Path) -> Result<Vec<u8>, BuilderError> {
     Ok(kept.map(|(&byte, _)| byte).collect())
 }
 
-/// Replaces a file atomically: a reader sees the old text or the new one, never a part.
+/// Replaces a file atomically: a reader sees either the old or the new text, never a mix.
 pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), BuilderError> {
     static COUNTER: AtomicU32 = AtomicU32::new(0);
     let unique = format!(".{}.{}.tmp", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
@@ -46,8 +46,9 @@ pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), BuilderError> 
     })
 }
 
-/// The files below a directory, sorted by their relative path, which has `/` on every system. Temporary files of
-/// editors (`.name`, `name~`) and the canonical paths in `skipped` are excluded.
+/// The files below a directory, sorted by their relative path, with `/` as the separator on every
+/// system. Excludes temporary files of editors (`.name`, `name~`) and the canonical paths in
+/// `skipped`.
 pub(crate) fn files_below(root: &Path, skipped: &[PathBuf]) -> Result<Vec<(String, PathBuf)>, BuilderError> {
     let mut found = Vec::new();
     collect(root, "", skipped, &mut found)?;

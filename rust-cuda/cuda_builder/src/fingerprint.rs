@@ -10,14 +10,14 @@ use crate::manifest::Manifest;
 /// A SHA-256 digest of all inputs of a PTX text: the sources and manifests of the crates, the flags, the architecture,
 /// and the version of this builder's format.
 ///
-/// It is the same on every machine: it does not depend on absolute paths, time stamps, line endings or versions of
-/// tools.
+/// It is the same on every machine: it does not depend on absolute paths, time stamps, line endings
+/// or tool versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub(crate) String);
 
 impl Fingerprint {
-    /// The digest of labelled texts and of files, or of all files in directories, with their names, for something other
-    /// than PTX that is committed with the digest of its inputs.
+    /// The digest of labeled texts and of files, or of all files in directories, with their names.
+    /// Use it for other generated files that are committed with the digest of their inputs.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -44,8 +44,8 @@ pub(crate) fn digest_of(text: &str) -> Fingerprint {
     hasher.finish()
 }
 
-/// A hasher of labelled fields. Each is prefixed with its length, so that different lists of fields are different
-/// bytes.
+/// A hasher for labeled fields. Each field is prefixed with its length, so different lists of
+/// fields give different bytes.
 #[derive(Default)]
 pub(crate) struct FingerprintHasher(Sha256);
 

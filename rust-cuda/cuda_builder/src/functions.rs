@@ -1,18 +1,19 @@
-//! Functions of the compiler's PTX: those that no kernel reaches are left out, and one that nothing defines is an error, since a
-//! driver would refuse the module with all its kernels.
+//! Functions in the compiler's PTX. Functions that no kernel reaches are removed. A call to an
+//! undefined function is an error, since a driver would reject the module with all its kernels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::BuilderError;
 use crate::ptx_items::{Item, Kind, is_in_identifier, items, reached_from};
 
-/// Functions that a driver provides, which kernels may call without a definition.
+/// Functions provided by the driver, which kernels may call without a definition.
 const OF_THE_DRIVER: [&str; 4] = ["vprintf", "__assertfail", "malloc", "free"];
 
-/// The text without functions and private variables that no kernel reaches. `name_of_file` names a source file in errors.
+/// The text without the functions and private variables that no kernel reaches. `name_of_file`
+/// names a source file in errors.
 ///
 /// # Errors
-/// [`BuilderError::Unresolved`] if a kernel reaches a function without a definition.
+/// [`BuilderError::Unresolved`] if a kernel reaches an undefined function.
 pub(crate) fn with_functions(text: &str, name_of_file: &dyn Fn(&str) -> String) -> Result<String, BuilderError> {
     let items = items(text);
     let reached = reached(&items);
@@ -37,7 +38,8 @@ fn private_variable(line: &str) -> Option<&str> {
     declared.split_whitespace().next_back()
 }
 
-/// The functions and private variables that entries and other variables mention, and those that these mention, and so on.
+/// The functions and private variables that entries and other variables mention, directly or
+/// indirectly.
 fn reached<'a>(items: &[Item<'a>]) -> BTreeSet<&'a str> {
     let between = || {
         items
@@ -47,13 +49,13 @@ fn reached<'a>(items: &[Item<'a>]) -> BTreeSet<&'a str> {
     };
     let variables = between().filter_map(|line| Some((private_variable(line.text)?, line)));
     let functions = items.iter().filter_map(|item| Some((item.function?, *item)));
-    // Words that nothing here declares mention nothing, and no item has their name.
+    // Words that are not declared here mention nothing, and no item has such a name.
     let mut mentions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (name, item) in functions.chain(variables) {
         mentions.entry(name).or_default().extend(item.words());
     }
     let entries = items.iter().filter(|item| item.kind == Kind::Entry).filter_map(|item| item.function);
-    // Debug information names variables too, in lines of its sections.
+    // Debug information also names variables, in lines of its sections.
     let is_of_section = |line: &str| line.starts_with(".b8") || line.starts_with(".b32") || line.starts_with(".b64");
     let is_other = |line: &Item<'_>| private_variable(line.text).is_none() && !is_of_section(line.text);
     let others = between().filter(is_other).flat_map(Item::words);
@@ -181,7 +183,7 @@ mod tests {
             error,
             "the kernel wrap calls strlen, at kernels/src/lib.rs:6, which nothing defines: a GPU has no such function"
         );
-        // The driver provides some.
+        // The driver provides some functions.
         with_functions(&text.replace("strlen", "vprintf")).unwrap();
     }
 }

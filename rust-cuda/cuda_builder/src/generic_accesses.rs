@@ -2,10 +2,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ptx_items::{Item, Kind, is_in_identifier, items, mentions, reached_from};
 
-/// A generic load or store: one without a state space.
+/// A generic load or store, which names no state space.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GenericAccess {
-    /// The kernel that executes it; if several do, the first by name.
+    /// The kernel that executes it; if there are several, the first by name.
     pub kernel: String,
     /// The line in the PTX, counted from 1.
     pub line: usize,
@@ -13,11 +13,12 @@ pub struct GenericAccess {
     pub text: String,
 }
 
-/// The generic loads and stores of those kernels that use a shared array, directly or in a function that they call.
+/// The generic loads and stores in kernels that use a shared array, directly or in a function that
+/// they call.
 ///
-/// A generic access determines the state space (shared, local or global) from the address at run time, and is slower
-/// than an access with a state space. In a kernel with shared arrays it is a sign that the compiler could not infer the
-/// space of a pointer into one.
+/// A generic access determines the state space (shared, local or global) from the address at run
+/// time, and is slower than an access with a state space. In a kernel with shared arrays it shows
+/// that the compiler could not infer the state space of a pointer into such an array.
 ///
 /// ```
 /// let ptx = ".shared .align 4 .b8 tile[64];
@@ -46,7 +47,7 @@ pub fn generic_accesses(ptx: &str) -> Vec<GenericAccess> {
             continue;
         }
         for &(line, text) in reached.iter().flat_map(|body| &body.accesses) {
-            // An access in a function that several kernels call is reported once.
+            // An access in a function called by several kernels is reported once.
             let access = GenericAccess { kernel: kernel.to_owned(), line, text: text.to_owned() };
             found.entry((line, text)).or_insert(access);
         }
@@ -81,7 +82,7 @@ fn bodies<'a>(ptx: &'a str, items: &[Item<'a>]) -> BTreeMap<&'a str, Body<'a>> {
     bodies
 }
 
-/// The names of all arrays in shared memory, static and dynamic.
+/// The names of all shared memory arrays, static and dynamic.
 fn shared_arrays(ptx: &str) -> BTreeSet<&str> {
     let declarations = ptx.lines().map(without_comment).flat_map(|line| line.split(';'));
     let declared = declarations.filter(|text| text.split_whitespace().any(|word| word == ".shared"));

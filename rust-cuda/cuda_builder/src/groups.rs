@@ -1,4 +1,4 @@
-//! PTX of some of a text's kernels.
+//! PTX with a subset of the kernels.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,9 @@ use crate::fingerprint::digest_of;
 use crate::header::Header;
 use crate::ptx_items::{Kind, items};
 
-/// The text with only those entries that `is_kept` says, and all else: functions, variables, source files. A text
-/// without the builder's header, such as one that says why there is no PTX, stays as it is.
+/// The text with only the entries for which `is_kept` holds, and everything else: functions,
+/// variables, source files. Text without the builder's header stays unchanged, such as one that
+/// explains why there is no PTX.
 pub(crate) fn with_kernels(text: &str, is_kept: impl Fn(&str) -> bool) -> String {
     let Ok((header, body)) = Header::split(text) else { return text.to_owned() };
     let body = body_with(&body, is_kept);
@@ -34,7 +35,7 @@ fn body_with(body: &str, is_kept: impl Fn(&str) -> bool) -> String {
     kept
 }
 
-/// The name of the entry whose signature a line is.
+/// The name of the entry with its signature on this line.
 fn entry_of_signature(line: &str) -> Option<&str> {
     let (before, _) = line.split_once("__signature[")?;
     before.rsplit(' ').next()

@@ -17,7 +17,7 @@ use crate::staleness::{FORMAT, HeaderError, Staleness};
 pub struct Header {
     /// The kernel crate.
     pub package: String,
-    /// The architecture that the PTX is for.
+    /// The architecture of the PTX.
     pub arch: String,
     /// The version of the builder's format.
     pub format: String,
@@ -64,7 +64,8 @@ impl Header {
         Ok((Self { package, arch, format, fingerprint, text: digest, compiler }, rest.to_owned()))
     }
 
-    /// Why PTX text is stale or damaged, if `fingerprint` is that of the current sources; None if it is fresh.
+    /// Why PTX text is stale or damaged if the current sources have this `fingerprint`; None if it
+    /// is fresh.
     pub(crate) fn staleness(text: &str, fingerprint: &Fingerprint) -> Option<Staleness> {
         match Self::split(text) {
             Err(error) => Some(Staleness::Header(error)),

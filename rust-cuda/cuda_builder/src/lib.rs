@@ -1,32 +1,35 @@
 //! Compiles a crate of GPU kernels to PTX, NVIDIA's assembly language, from a build script.
 //!
-//! The name and the interface follow [Rust-CUDA](https://github.com/Rust-GPU/Rust-CUDA); the back end is rustc's own
-//! `nvptx64-nvidia-cuda` target, which needs neither an old LLVM nor the CUDA toolkit. It does need the source of
-//! `core`, which most machines lack. The PTX is therefore also committed, and [`CudaBuilder::build`] does one of three
-//! things:
+//! The name and the interface follow [Rust-CUDA](https://github.com/Rust-GPU/Rust-CUDA). The back
+//! end is rustc's own `nvptx64-nvidia-cuda` target, which needs neither an old LLVM nor the CUDA
+//! toolkit. It does need the source of `core`, which most machines lack. The PTX is therefore also
+//! committed, and [`CudaBuilder::build`] handles three cases:
 //!
-//! 1. The committed PTX is fresh: it is used. Nothing is compiled and no toolchain is searched for.
-//! 2. It is stale, and there is a toolchain that can build PTX: the PTX is built, with a warning that names the command
-//!    that refreshes the committed file.
-//! 3. It is stale, and there is no such toolchain: the kernels run in the simulator only. The build warns in one line,
-//!    and marks the text as stale ([`STALE`]), which a loader of PTX must reject. With the environment variable
-//!    [`STRICT_VARIABLE`] set to 1, the build fails with [`BuilderError::NoToolchain`], which lists the toolchains that
-//!    were tried, why each was rejected, and the commands that install one.
+//! 1. The committed PTX is fresh: it is used. Nothing is compiled, and no toolchain is searched
+//!    for.
+//! 2. It is stale, and there is a toolchain that can build PTX: the PTX is built, with a warning
+//!    that names the command to refresh the committed file.
+//! 3. It is stale, and there is no such toolchain: the kernels run only in the simulator. The build
+//!    prints a one-line warning and marks the text as stale ([`STALE`]), which a loader of PTX must
+//!    reject. With the environment variable [`STRICT_VARIABLE`] set to 1, the build fails with
+//!    [`BuilderError::NoToolchain`], which lists the toolchains that were tried, why each was
+//!    rejected, and the commands that install one.
 //!
-//! Fresh means that the [`Fingerprint`] in the file's header equals that of the current sources, flags and
-//! architecture. The compiler's version is recorded in the header, but is *not* part of the fingerprint: PTX of another
-//! rustc stays fresh.
+//! PTX is fresh if the [`Fingerprint`] in the file's header equals the fingerprint of the current
+//! sources, flags and architecture. The compiler's version is recorded in the header but is *not*
+//! part of the fingerprint: PTX from another rustc stays fresh.
 //!
-//! A crate whose kernels, or whose functions for kernels, are compiled may list in its Cargo.toml what of its sources only
-//! the host compiles; changes there leave PTX fresh:
+//! A crate with kernels, or with functions for kernels, may list host-only sources in its
+//! Cargo.toml. Changes there leave the PTX fresh:
 //!
 //! ```toml
 //! [package.metadata.cuda_builder]
 //! host_only = ["src/simulator"]
 //! host_only_features = ["progress-bar"]
 //! ```
-//! The sources of its programs (`src/main.rs`, `src/bin`) need not be listed. Kernels are compiled with the features that their
-//! crate's own build has, but for those listed; committed PTX of other features is stale.
+//! Sources of its programs (`src/main.rs`, `src/bin`) need not be listed. Kernels are compiled with
+//! the features of their crate's own build, except the listed ones. Committed PTX with other
+//! features is stale.
 //!
 //! # A build script
 //! ```no_run
@@ -37,24 +40,29 @@
 //!     cuda_builder::provide("kernels", [Arch::Sm75, Arch::Sm90].map(builder));
 //! }
 //! ```
-//! and in the library `cuda_std::compiled_kernels!("kernels")`. A script that does something else with the PTX calls
-//! [`CudaBuilder::build`], unless [`compiling_kernels`] says that the script runs for the kernels' own compilation.
+//! and in the library `cuda_std::compiled_kernels!("kernels")`. A script that does something else
+//! with the PTX calls [`CudaBuilder::build`], unless [`compiling_kernels`] returns true because the
+//! script runs for the kernels' own compilation.
 //!
 //! # Source lines
-//! The PTX has a `.loc` directive with the source line of each instruction. For inlined functions of other crates, it
-//! is the line of the call in the kernels' own crate; line 0 marks instructions without a single line. File names start
-//! with the package, as `my-kernels/src/lib.rs` and `core/src/num/f32.rs`, so that the text is the same on every
-//! machine. The directives do not change the machine code.
+//! The PTX has a `.loc` directive with the source line of each instruction. For inlined functions
+//! from other crates, that is the line of the call in the kernels' own crate. Line 0 marks
+//! instructions without a single source line. File names start with the package, such as
+//! `my-kernels/src/lib.rs` and `core/src/num/f32.rs`, so the text is the same on every machine. The
+//! directives do not change the machine code.
 //!
-//! # Names for debuggers
-//! A file beside the PTX, `kernels.sm_75.debug` beside `kernels.sm_75.ptx`, has the names of functions and variables. Only
-//! `kernel-debugger` reads it; programs do not contain it. It has a digest of each function's text, and holds for no other.
+//! # Debug names
+//! A file beside the PTX contains the names of functions and variables: `kernels.sm_75.debug`
+//! beside `kernels.sm_75.ptx`. Only `kernel-debugger` reads it; programs do not contain it. It has
+//! a digest of each function's text and applies only to that text.
 //!
-//! For tools there are [`CudaBuilder::rebuild`], [`CudaBuilder::check`], [`ptxas()`] and [`generic_accesses()`].
+//! Tools can use [`CudaBuilder::rebuild`], [`CudaBuilder::check`], [`ptxas()`] and
+//! [`generic_accesses()`].
 //!
 //! # Requirements on the kernel crate
-//! `#![no_std]` and a panic handler on nvptx64, and no dependency there whose PTX changes with its version: the
-//! fingerprint covers the version requirements in Cargo.toml, not Cargo.lock.
+//! The kernel crate needs `#![no_std]` and a panic handler on nvptx64. It must have no dependency
+//! there with PTX that changes between versions: the fingerprint covers the version requirements in
+//! Cargo.toml, not Cargo.lock.
 
 mod arch;
 mod builder;
@@ -106,18 +114,19 @@ pub use toolchain::{Candidate, RejectedCandidate, RejectionReason, Toolchain, fi
 /// The target that rustc compiles kernels for.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";
 
-/// The beginning of a text that is stale; the reason, up to the end of the line, follows.
+/// Prefix of a stale text. The reason follows, up to the end of the line.
 pub const STALE: &str = "// stale: ";
 
-/// The environment variable that, set to 1, makes stale PTX without a toolchain an error of the build.
+/// If this environment variable is 1, stale PTX without a toolchain is a build error.
 pub const STRICT_VARIABLE: &str = "PTX_STRICT";
 
-/// The environment variable that, set to 1, makes a build write the PTX that it compiles to the committed path too:
+/// If this environment variable is 1, a build also writes newly compiled PTX to the committed path:
 /// `PTX_UPDATE=1 cargo build`.
 pub const UPDATE_VARIABLE: &str = "PTX_UPDATE";
 
-/// Whether the calling build script runs for the GPU's target, where it must do nothing: if a kernel crate's own build
-/// script calls [`CudaBuilder::build`], that call compiles the crate, which runs the script again.
+/// Whether the calling build script runs for the GPU's target, where it must do nothing. If a
+/// kernel crate's own build script calls [`CudaBuilder::build`], that call compiles the crate and
+/// runs the script again.
 pub fn compiling_kernels() -> bool {
     std::env::var_os("TARGET").is_some_and(|target| target == TARGET)
 }

@@ -1,26 +1,26 @@
-//! Places in the source, from the metadata of LLVM IR.
+//! Source locations from the metadata in LLVM IR.
 
-/// Line and column of the source, each 0 if unknown.
+/// Source line and column, each 0 if unknown.
 pub(crate) type Place = (u32, u32);
 
-/// The number of the metadata with the place of an instruction, `…, !dbg !7`.
+/// The number of the metadata with an instruction's location, `…, !dbg !7`.
 pub(crate) fn location_of(instruction: &str) -> Option<u32> {
     number(instruction, "!dbg !")
 }
 
-/// The line that defines a number of the metadata.
+/// The line that defines a metadata number.
 pub(crate) fn metadata(ir: &str, number: u32) -> Option<&str> {
     let start = ir.find(&format!("\n!{number} = "))? + 1;
     ir[start..].lines().next()
 }
 
-/// The place of a `DILocation`; None if the compiler did not keep it.
+/// The location in a `DILocation`; None if the compiler did not keep it.
 pub(crate) fn place(location: &str) -> Option<Place> {
     let line = number(location, "line: ").filter(|&line| line > 0)?;
     Some((line, number(location, "column: ").unwrap_or(0)))
 }
 
-/// `FILE:LINE` of the metadata with the number `location`. `name_of_file` names a source file.
+/// `FILE:LINE` for the metadata numbered `location`. `name_of_file` names a source file.
 pub(crate) fn place_in_source(ir: &str, location: u32, name_of_file: &dyn Fn(&str) -> String) -> Option<String> {
     let location = metadata(ir, location)?;
     let (line, _) = place(location)?;
@@ -31,7 +31,8 @@ pub(crate) fn place_in_source(ir: &str, location: u32, name_of_file: &dyn Fn(&st
     Some(format!("{}:{line}", name_of_file(&path)))
 }
 
-/// The places of the conversions of floats to integers of 128 bits, which a GPU has not, each once.
+/// The distinct locations of conversions from floats to 128-bit integers, which a GPU does not
+/// support.
 pub(crate) fn wide_conversions(ir: &str, name_of_file: &dyn Fn(&str) -> String) -> Vec<String> {
     let converts =
         |line: &&str| ["@llvm.fptoui.sat.i128.", "@llvm.fptosi.sat.i128."].iter().any(|name| line.contains(name));

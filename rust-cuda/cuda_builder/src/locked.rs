@@ -1,4 +1,4 @@
-//! The versions of registry crates that go into the PTX, by Cargo.lock.
+//! The versions of registry crates that affect the PTX, from Cargo.lock.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +8,8 @@ use crate::BuilderError;
 use crate::files::read_text;
 use crate::manifest::Manifest;
 
-/// The registry and git crates that the kernels depend on, each with its version and checksum, in sorted lines; empty without a
-/// Cargo.lock. Crates of macros count by what they are used for, not by their own dependencies.
+/// The registry and git crates that the kernels depend on, with version and checksum, as sorted
+/// lines; empty without a Cargo.lock. Excludes dependencies of the macro crates in `crates`.
 pub(crate) fn locked_dependencies(crates: &[Manifest]) -> Result<String, BuilderError> {
     let path = crates[0].lock_path();
     if !path.is_file() {
@@ -51,7 +51,7 @@ fn of_lock(lock: &Table, crates: &[Manifest]) -> String {
     locked.iter().map(line).collect()
 }
 
-/// The dependencies of a package, which the lock file names with their versions where there are several.
+/// The dependencies of a package. The lock file adds their versions if there are several.
 fn dependencies<'a>(package: &'a Table, packages: &BTreeMap<Id<'a>, &'a Table>) -> Vec<Id<'a>> {
     let listed = package.get("dependencies").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let id = |listed: &'a str| {
@@ -124,7 +124,8 @@ dependencies = ["half", "libm 0.2.0", "toml"]
     fn versions_and_checksums_of_what_the_kernels_use_are_listed() {
         assert_eq!(locked(LOCK), "cfg-if 1.0.0 bb\nhalf 2.4.0 aa\nlibm 0.2.0 dd\n");
         assert_eq!(locked(&LOCK.replace("\"dd\"", "\"ff\"")), "cfg-if 1.0.0 bb\nhalf 2.4.0 aa\nlibm 0.2.0 ff\n");
-        // What only build scripts use, and another version of the same crate, change nothing.
+        // Packages used only by build scripts, and another version of the same crate, do not affect
+        // the result.
         assert_eq!(locked(&LOCK.replace("\"ee\"", "\"ff\"").replace("\"cc\"", "\"ff\"")), locked(LOCK));
         assert_eq!(locked(""), "");
     }

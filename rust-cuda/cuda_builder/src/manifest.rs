@@ -1,7 +1,8 @@
-//! The parts of a crate's Cargo.toml that affect its PTX: names, source directory, path dependencies.
+//! The parts of a crate's Cargo.toml that affect its PTX: names, source directory, path
+//! dependencies.
 //!
-//! `cargo metadata` is not used, because it would resolve the whole workspace, and the check for freshness must be
-//! cheap.
+//! `cargo metadata` is not used, because it would resolve the whole workspace, and the freshness
+//! check must be cheap.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use crate::BuilderError;
 use crate::files::{canonical, read_text};
 use crate::modules::{Modules, files_of_modules};
 
-/// A crate whose sources go into the PTX.
+/// A crate with sources that affect the PTX.
 #[derive(Debug)]
 pub(crate) struct Manifest {
     /// The directory of Cargo.toml, absolute.
@@ -26,7 +27,7 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    /// Reads `directory/Cargo.toml`, and that of the workspace that it inherits from.
+    /// Reads `directory/Cargo.toml` and the workspace's Cargo.toml that it inherits from.
     pub(crate) fn load(directory: &Path) -> Result<Self, BuilderError> {
         let cannot_find = crate::files::cannot("find", directory);
         let directory = without_parent_components(&std::path::absolute(directory).map_err(cannot_find)?);
@@ -65,7 +66,8 @@ impl Manifest {
         self.table.get("lib").and_then(|library| library.get("proc-macro")).and_then(Value::as_bool) == Some(true)
     }
 
-    /// The names of the packages that it depends on for the GPU's target, other than those in a folder.
+    /// The names of the packages that it depends on for the GPU's target, excluding path
+    /// dependencies.
     pub(crate) fn registry_dependencies(&self) -> BTreeSet<String> {
         let of_registry = |dependency: &Dependency<'_>| dependency.declared.get("path").is_none();
         let name = |dependency: Dependency<'_>| {
@@ -75,7 +77,7 @@ impl Manifest {
         self.dependencies().into_iter().filter(of_registry).map(name).collect()
     }
 
-    /// The library's crate name, with `_` for `-`.
+    /// The library's crate name, with `_` in place of `-`.
     pub(crate) fn library(&self) -> String {
         let name = self.library_key("name").unwrap_or(&self.package);
         name.replace('-', "_")
@@ -92,8 +94,8 @@ impl Manifest {
         root.parent().map_or(root.clone(), Path::to_owned)
     }
 
-    /// The source files of the package's programs that its library is not compiled from: a program's root is `src/main.rs`, a file or
-    /// the `main.rs` of a folder in `src/bin`, or the path of a `[[bin]]`.
+    /// The source files of the package's programs that its library does not use. A program's root
+    /// is `src/main.rs`, a file or a folder's `main.rs` in `src/bin`, or the path in a `[[bin]]`.
     pub(crate) fn files_of_programs(&self) -> BTreeSet<PathBuf> {
         let source = self.directory.join("src");
         let mut roots = vec![source.join("main.rs")];
@@ -110,12 +112,14 @@ impl Manifest {
         files
     }
 
-    /// The files and directories that only the host compiles, by `package.metadata.cuda_builder.host_only`.
+    /// The files and directories that only the host compiles, from
+    /// `package.metadata.cuda_builder.host_only`.
     pub(crate) fn host_only(&self) -> Vec<PathBuf> {
         self.metadata("host_only").map(|path| self.directory.join(path)).collect()
     }
 
-    /// The features that change nothing in kernels, by `package.metadata.cuda_builder.host_only_features`.
+    /// The features that do not affect kernels, from
+    /// `package.metadata.cuda_builder.host_only_features`.
     pub(crate) fn host_only_features(&self) -> BTreeSet<&str> {
         self.metadata("host_only_features").collect()
     }
@@ -130,7 +134,7 @@ impl Manifest {
         self.table.get("features").and_then(Value::as_table).into_iter().flatten().map(|(name, _)| name.as_str())
     }
 
-    /// The package's features among `names`, with those that they enable.
+    /// The package's features among `names`, including those that they enable.
     pub(crate) fn features_enabled_by<'a>(&'a self, names: impl IntoIterator<Item = &'a str>) -> BTreeSet<&'a str> {
         let mut pending: Vec<&str> = names.into_iter().collect();
         let mut enabled = BTreeSet::new();
@@ -168,8 +172,9 @@ impl Manifest {
         self.dependencies().into_iter().filter_map(path).collect()
     }
 
-    /// The parts of the manifest that affect the PTX, as canonical text: comments, order and host-only entries do not
-    /// change it. Paths are left out, because they depend on the checkout; the crates that they point to are hashed.
+    /// The parts of the manifest that affect the PTX as canonical text. It does not depend on
+    /// comments, order or host-only entries. Paths are omitted, because they depend on the
+    /// checkout; the crates that they point to are hashed instead.
     pub(crate) fn relevant_text(&self) -> String {
         let edition = self.table["package"].get("edition").and_then(|edition| match inherits(edition) {
             true => self.workspace_key("package", "edition"),
@@ -225,7 +230,7 @@ struct Dependency<'a> {
     condition: &'a str,
     /// The directory that its path is relative to.
     base: &'a Path,
-    /// Its declaration, in the crate or in its workspace.
+    /// Its declaration in the crate or in the crate's workspace.
     declared: &'a Value,
     /// The crate's additions to the workspace's declaration.
     added: Option<&'a Value>,
@@ -235,14 +240,15 @@ fn inherits(value: &Value) -> bool {
     value.get("workspace").and_then(Value::as_bool) == Some(true)
 }
 
-/// Whether a target's condition excludes the GPU. Only two forms are recognised, `not(gpu)` and `not(any(gpu, …))`; any
-/// other counts as part of the PTX, which can make it stale too often, but never too rarely.
+/// Whether a target's condition excludes the GPU. Only two forms are recognized, `not(gpu)` and
+/// `not(any(gpu, …))`. Anything else counts as part of the PTX, so PTX may become stale too often,
+/// but never too rarely.
 fn is_host_only(condition: &str) -> bool {
     let condition: String = condition.split_whitespace().collect();
     condition == r#"cfg(not(target_arch="nvptx64"))"# || condition.starts_with(r#"cfg(not(any(target_arch="nvptx64","#)
 }
 
-/// The canonical text of a library's settings, without those of its tests and documentation.
+/// The canonical text of a library's settings, except those for tests and documentation.
 fn compiled_library(library: &Value) -> String {
     let mut library = library.clone();
     if let Some(table) = library.as_table_mut() {
@@ -260,7 +266,7 @@ fn text_without_path(dependency: &Value) -> String {
     canonical_text(&dependency)
 }
 
-/// The canonical text of a value: its keys sorted, and one notation.
+/// The canonical text of a value, with sorted keys and a single notation.
 fn canonical_text(value: &Value) -> String {
     match value {
         Value::Table(table) => {
@@ -278,7 +284,7 @@ fn canonical_text(value: &Value) -> String {
     }
 }
 
-/// The path with each `..` resolved lexically, so that its ancestors are the directory's.
+/// The path with each `..` resolved lexically, so its ancestors are the directory's ancestors.
 fn without_parent_components(path: &Path) -> PathBuf {
     let mut resolved = PathBuf::new();
     for component in path.components() {
@@ -290,7 +296,7 @@ fn without_parent_components(path: &Path) -> PathBuf {
     resolved
 }
 
-/// The workspace of the crate in `directory`: its directory and Cargo.toml.
+/// The workspace of the crate in `directory`: its directory and its Cargo.toml.
 fn find_workspace(directory: &Path, own: &Table) -> Result<Option<(PathBuf, Table)>, BuilderError> {
     if own.contains_key("workspace") {
         return Ok(Some((directory.to_owned(), own.clone())));

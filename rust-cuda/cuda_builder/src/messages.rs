@@ -1,12 +1,13 @@
-//! The messages of kernels: `cuda_std` declares their texts as statics, which become comments.
+//! Messages from kernels: `cuda_std` declares their texts as statics, which this turns into
+//! comments.
 
 use cuda_launch::message::{BUFFER, MessageKind, declaration};
 
-/// The beginning of a static's declaration.
+/// Prefix of a static's declaration.
 const STATIC: &str = ".visible .global .align 1 .b8 __cuda_std_message_";
 
-/// The text with messages as comments, and with the variable for the address of their buffer if it is mentioned. `name_of_file` names a
-/// source file.
+/// The text with messages as comments, and with the variable for the address of the message buffer
+/// if it is used. `name_of_file` names a source file.
 pub(crate) fn with_messages(text: &str, name_of_file: &dyn Fn(&str) -> String) -> String {
     if !text.contains(BUFFER) {
         return text.to_owned();
@@ -29,7 +30,8 @@ pub(crate) fn with_messages(text: &str, name_of_file: &dyn Fn(&str) -> String) -
     result
 }
 
-/// The comment in place of a line that declares a message's static: its purpose, a zero, 4 bytes of the line, the file, a zero, the text.
+/// The comment that replaces the declaration of a message's static. The static contains the kind, a
+/// zero, 4 bytes of the line, the file, a zero, and the text.
 fn comment(line: &str, name_of_file: &dyn Fn(&str) -> String) -> Option<String> {
     let (number, rest) = line.strip_prefix(STATIC)?.split_once('[')?;
     let number = u64::from_str_radix(number, 16).ok()?;

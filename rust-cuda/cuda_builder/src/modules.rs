@@ -1,20 +1,22 @@
-//! The files that a crate's library or program is compiled from: those of its `mod` declarations, from its root on.
+//! The source files of a crate's library or program, found by following `mod` declarations from its
+//! root.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::tokens::{Token, group, is_excluded, length_of_excluded, tokens};
 
-/// Which declarations count.
+/// Selects the declarations to follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Modules {
-    /// All, whatever their `cfg`.
+    /// All of them, regardless of their `cfg`.
     All,
-    /// Those that a kernel's compilation may have.
+    /// Those that a compilation of kernels may include.
     OfKernels,
 }
 
-/// The files of the modules from the file `root` on, with that file, sorted. A file that is missing has none: the compiler reports it.
+/// The files of all modules reachable from `root`, including that file, sorted. A missing file is
+/// ignored: the compiler reports it.
 pub(crate) fn files_of_modules(root: &Path, modules: Modules) -> BTreeSet<PathBuf> {
     let mut walk = Walk { modules, found: BTreeSet::new() };
     let directory = root.parent().unwrap_or(root);
@@ -28,7 +30,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Adds a file, whose modules are in `directory`, if it exists. Returns whether it does.
+    /// Adds a file with submodules in `directory`, if it exists. Returns whether it does.
     fn file(&mut self, path: &Path, directory: &Path) -> bool {
         let Ok(text) = std::fs::read_to_string(path) else { return false };
         let tokens = tokens(&text);
@@ -40,7 +42,8 @@ impl Walk {
         true
     }
 
-    /// Adds the files of the modules that tokens declare. In `beside` are those that `#[path]` names, in `directory` the others.
+    /// Adds the files of the modules that tokens declare. `beside` is the folder for modules with
+    /// `#[path]`, `directory` for all others.
     fn declarations(&mut self, tokens: &[Token<'_>], beside: &Path, directory: &Path) {
         let mut position = 0;
         let mut paths = Vec::new();
@@ -61,7 +64,7 @@ impl Walk {
                 }
                 ("mod", [Token { text: "r", .. }, Token { text: "#", .. }, name, Token { text: ";", .. }, ..])
                 | ("mod", [name, Token { text: ";", .. }, ..]) => {
-                    // The path of a `cfg_attr` may hold or not.
+                    // The condition of a `cfg_attr` may be true or false.
                     paths.iter().for_each(|path| {
                         let path = beside.join(path);
                         self.file(&path, path.parent().unwrap_or(&path));
@@ -92,7 +95,7 @@ impl Walk {
     }
 }
 
-/// The path of `#[path = "…"]`, also in a `cfg_attr`.
+/// The path in `#[path = "…"]`, also within a `cfg_attr`.
 fn named_path<'a>(attribute: &[Token<'a>]) -> Option<&'a str> {
     let path = attribute.windows(3).find(|tokens| tokens[0].text == "path" && tokens[1].text == "=")?;
     text_of(&path[2])

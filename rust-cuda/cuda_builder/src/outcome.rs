@@ -10,11 +10,12 @@ use crate::{Arch, BuilderError};
 /// The PTX provided by [`CudaBuilder::build`](crate::CudaBuilder::build).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ptx {
-    /// The file: the `copy_to` path, else the committed file, else one below the target directory.
+    /// The file: the `copy_to` path, otherwise the committed file, otherwise a file below the
+    /// target directory.
     pub path: PathBuf,
-    /// The architecture that it is for.
+    /// Its architecture.
     pub arch: Arch,
-    /// Whether it is the committed file, was built, or is stale.
+    /// Whether it is the committed file, newly built, or stale.
     pub origin: Origin,
 }
 
@@ -23,15 +24,15 @@ pub struct Ptx {
 pub enum Origin {
     /// The committed file was fresh.
     Committed,
-    /// It was compiled.
+    /// It was newly compiled.
     Built {
         /// Why the committed file could not be used.
         staleness: Staleness,
         /// The compiler's name and version.
         compiler: String,
     },
-    /// It is stale, and there is no toolchain: no GPU and no interpreter may run it. Its text begins with
-    /// [`STALE`](crate::STALE) and the reason.
+    /// It is stale, and there is no toolchain: neither a GPU nor the interpreter may run it. Its
+    /// text begins with [`STALE`](crate::STALE) and the reason.
     Stale {
         /// Why the committed file could not be used.
         staleness: Staleness,
@@ -39,14 +40,14 @@ pub enum Origin {
 }
 
 impl Ptx {
-    /// The file with the names of its functions and variables for debuggers. It is missing where the committed one is, or
-    /// where the compiler's debug information could not be read.
+    /// The file with the debug names of its functions and variables. It is missing if the committed
+    /// one is missing, or if the compiler's debug information could not be read.
     pub fn debug_file(&self) -> PathBuf {
         debug_file(&self.path)
     }
 }
 
-/// The file beside a PTX file that has the names for debuggers: `kernels.sm_75.debug` beside `kernels.sm_75.ptx`.
+/// The file with debug names beside a PTX file: `kernels.sm_75.debug` beside `kernels.sm_75.ptx`.
 pub(crate) fn debug_file(ptx: &Path) -> PathBuf {
     ptx.with_extension("debug")
 }
@@ -54,12 +55,12 @@ pub(crate) fn debug_file(ptx: &Path) -> PathBuf {
 /// Newly compiled PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
-    /// The header, with its inputs and its compiler.
+    /// The header, which records its inputs and its compiler.
     pub header: Header,
     /// The PTX below the header.
     pub body: String,
-    /// The names of functions and variables for debuggers: the contents of the file beside the PTX. Empty if the compiler
-    /// wrote none.
+    /// The debug names of functions and variables: the contents of the file beside the PTX. Empty
+    /// if the compiler wrote none.
     pub debug: String,
     /// The compiler's warnings.
     pub messages: String,
@@ -71,7 +72,8 @@ impl Rebuilt {
         format!("{}{}", self.header, self.body)
     }
 
-    /// Writes the PTX with its header to a file, and the names for debuggers to the one beside it, each atomically.
+    /// Writes the PTX with its header to a file, and the debug names to the file beside it, each
+    /// atomically.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -80,8 +82,8 @@ impl Rebuilt {
     }
 }
 
-/// Writes PTX, and the names for debuggers beside it. A reader between the two writes notices by the functions' digests
-/// that the names are of other code.
+/// Writes PTX, and the debug names beside it. A reader between the two writes can tell from the
+/// functions' digests that the names belong to other code.
 pub(crate) fn write_both(path: &Path, text: &str, debug: &str) -> Result<(), BuilderError> {
     let beside = debug_file(path);
     if !debug.is_empty() {
@@ -92,7 +94,7 @@ pub(crate) fn write_both(path: &Path, text: &str, debug: &str) -> Result<(), Bui
     replace_file(path, text)
 }
 
-/// The names for debuggers beside a PTX file; empty if there are none.
+/// The debug names beside a PTX file; empty if there are none.
 pub(crate) fn read_debug(path: &Path) -> Result<String, BuilderError> {
     let beside = debug_file(path);
     if beside.exists() { read_text(&beside) } else { Ok(String::new()) }
@@ -105,12 +107,13 @@ pub enum Comparison {
     Same,
     /// There is no committed PTX.
     Missing,
-    /// The bodies are equal, but the committed header is of other sources or flags, or damaged.
+    /// The bodies are equal, but the committed header is damaged or belongs to other sources or
+    /// flags.
     HeaderDiffers {
         /// Why a build would not use the file.
         staleness: Staleness,
     },
-    /// The bodies differ. If the compilers differ too, they may be the only reason.
+    /// The bodies differ. If the compilers differ too, that may be the only reason.
     Differs {
         /// The first line that differs, counted from 1 at the start of the body.
         line: usize,
@@ -123,7 +126,7 @@ pub enum Comparison {
         /// The compiler of the rebuilt PTX.
         compiler: String,
     },
-    /// The PTX is equal, but the names for debuggers beside it differ or are missing.
+    /// The PTX is equal, but the debug names beside it differ or are missing.
     DebugDiffers {
         /// The first line that differs, counted from 1.
         line: usize,
@@ -131,7 +134,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// Compares the text of a committed file, and the names beside it, with the rebuilt PTX.
+    /// Compares the text of a committed file and its debug names with the rebuilt PTX.
     pub(crate) fn of(committed: &str, debug: &str, rebuilt: &Rebuilt) -> Self {
         let (header, body) = match Header::split(committed) {
             Ok((header, body)) => (Some(header), body),

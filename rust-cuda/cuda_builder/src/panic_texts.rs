@@ -1,4 +1,5 @@
-//! The texts of panics, from the sources: what `panic!("…")`, `assert!(…)`, `x.expect("…")` and their kind say, by their place.
+//! Panic messages from the sources: finds the text of calls such as `panic!("…")`, `assert!(…)` and
+//! `x.expect("…")` by their location.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,7 +11,8 @@ use syn::LitStr;
 
 use crate::source_lines::Place;
 
-/// Source files, each parsed once, and the texts at their places, each found once: many traps are inlined from one place.
+/// Source files, each parsed once, and the texts at their locations, each found once: many traps
+/// are inlined from one location.
 #[derive(Default)]
 pub(crate) struct PanicTexts {
     sources: RefCell<HashMap<Rc<str>, Option<Rc<Source>>>>,
@@ -23,8 +25,8 @@ struct Source {
 }
 
 impl PanicTexts {
-    /// What the call at this line and column, which count from 1 and in bytes, says if it is one that panics. Arguments of a text stay as
-    /// they are written, as `{x}`.
+    /// The message of the call at this line and column, which count from 1 and in bytes, if the
+    /// call panics. Arguments in a text stay as written, such as `{x}`.
     pub(crate) fn text_at(&self, place: &Place) -> Option<String> {
         if let Some(known) = self.texts.borrow().get(place) {
             return known.clone();
@@ -52,10 +54,10 @@ impl PanicTexts {
     }
 }
 
-/// The tokens from a position to the end of its group.
+/// The tokens from a position to the end of its token group.
 fn tokens_from(tokens: TokenStream, position: LineColumn) -> Option<Vec<TokenTree>> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
-    // A group's span begins at its bracket.
+    // A group's span begins at its opening bracket.
     let index = tokens.iter().rposition(|token| token.span().start() <= position)?;
     match &tokens[index] {
         token if token.span().start() == position => Some(tokens[index..].to_vec()),
@@ -64,7 +66,7 @@ fn tokens_from(tokens: TokenStream, position: LineColumn) -> Option<Vec<TokenTre
     }
 }
 
-/// What the call that the tokens begin with says.
+/// The message of the call that the tokens begin with.
 fn said(tokens: &[TokenTree]) -> Option<String> {
     let mut rest = tokens.iter();
     let mut name = String::new();
@@ -99,7 +101,7 @@ fn said_by_macro(name: &str, arguments: &Group) -> Option<String> {
         },
         "assert_eq" => with("assertion `left == right` failed", text_of(2)),
         "assert_ne" => with("assertion `left != right` failed", text_of(2)),
-        // Of `core`: a text without values comes before one with them.
+        // Macros in `core`: the text without values precedes the text with values.
         "const_panic" => text_of(0)?,
         "const_assert" => text_of(1)?,
         _ => return None,
@@ -110,7 +112,7 @@ fn is_comma(token: &TokenTree) -> bool {
     matches!(token, TokenTree::Punct(comma) if comma.as_char() == ',')
 }
 
-/// Functions and methods that panic with the text that they are passed.
+/// Functions and methods that panic with the text that they receive.
 const FUNCTIONS: [&str; 7] =
     ["expect", "expect_err", "panic", "panic_fmt", "panic_nounwind", "trap_because", "unwrap_failed"];
 
@@ -125,14 +127,14 @@ fn said_by_function(name: &str, arguments: &Group) -> Option<String> {
     }
 }
 
-/// The value of a literal, in which doubled braces are one.
+/// The value of a literal, with doubled braces replaced by single ones.
 fn text(argument: &[TokenTree]) -> Option<String> {
     let Some(TokenTree::Literal(literal)) = argument.first() else { return None };
     let literal: LitStr = syn::parse_str(&literal.to_string()).ok()?;
     Some(literal.value().replace("{{", "{").replace("}}", "}"))
 }
 
-/// The source of some tokens in one line.
+/// The source text of some tokens on one line.
 fn source_of(tokens: &[TokenTree]) -> Option<String> {
     let (first, last) = (tokens.first()?, tokens.last()?);
     let source = first.span().join(last.span()).and_then(|span| span.source_text());

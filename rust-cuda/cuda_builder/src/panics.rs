@@ -1,7 +1,9 @@
-//! Panics: a call of a function that panics becomes a `trap` with the reason as a comment ([`cuda_launch::trap`]).
+//! Panics: a call to a function that panics becomes a `trap` with the reason as a comment
+//! ([`cuda_launch::trap`]).
 //!
-//! The compiler calls a function for each kind of panic, whose name, arguments and place say why. Such a call would be slow: ptxas
-//! gives a kernel with calls a stack and fewer registers. A trap costs nothing until it is reached.
+//! The compiler calls a function for each kind of panic. Its name, arguments and location give the
+//! reason. Such a call would be slow: ptxas gives a kernel with calls a stack and fewer registers.
+//! A trap costs nothing until it is reached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -13,7 +15,7 @@ use crate::ptx_items::{Kind, is_in_identifier, items};
 use crate::source_lines::{Place, Places, declared_files};
 use crate::source_names::SourceNames;
 
-/// The messages of the functions for rustc's own checks, `core::panicking::panic_const::panic_const_…`.
+/// The messages for rustc's own checks, `core::panicking::panic_const::panic_const_…`.
 const CHECKS: [(&str, &str); 10] = [
     ("add_overflow", "attempt to add with overflow"),
     ("sub_overflow", "attempt to subtract with overflow"),
@@ -27,19 +29,19 @@ const CHECKS: [(&str, &str); 10] = [
     ("rem_by_zero", "attempt to calculate the remainder with a divisor of zero"),
 ];
 
-/// What a panic says whose text is not found.
+/// The message of a panic without a known text.
 const UNKNOWN: &str = "the kernel panics";
 
 /// The name of a crate's `#[panic_handler]`.
 const HANDLER: &str = "rust_begin_unwind";
 
-/// The file of `cuda_std` with the memory of buffers.
+/// The `cuda_std` file with the memory of buffers.
 const BUFFERS: &str = "/cuda_std/src/nvptx/global.rs";
 
-/// Calls deep, at which a function's own panic is not looked for any more.
+/// Call depth at which the search for a function's own panic stops.
 const MAX_DEPTH: usize = 8;
 
-/// The text with a trap in place of each call of a function that panics.
+/// Replaces each call to a function that panics with a trap.
 pub(crate) fn with_panics(text: &str, names: &SourceNames) -> String {
     let functions = Functions::of(text, names);
     let texts = PanicTexts::default();
@@ -59,7 +61,7 @@ pub(crate) fn with_panics(text: &str, names: &SourceNames) -> String {
             result.push_str(line);
             continue;
         }
-        // All sequences of the text are in its order.
+        // The sites are in the same order as the text.
         let site = sites.next().filter(|site| functions.panicking.contains(site.callee));
         let mut kept = String::new();
         let mut next = Some(line);
@@ -73,7 +75,7 @@ pub(crate) fn with_panics(text: &str, names: &SourceNames) -> String {
         result.push_str(&kept);
         if let Some(site) = site {
             result.push_str(&trap(&functions.reason(site, &texts, 0)));
-            // The compiler's own end behind a call that does not return.
+            // The compiler's own code after a call that does not return.
             while let Some(line) = lines.next_if(|line| ENDS.contains(&line.trim())) {
                 if line.trim() == TRAP {
                     traps.next();
@@ -93,7 +95,7 @@ fn plain(text: &str) -> TrapReason {
     TrapReason::Panic(vec![Piece::Text(text.to_owned())])
 }
 
-/// The reason of a trap of `cuda_std`, at the first of the places that gives one.
+/// The reason for a trap in `cuda_std`, from the first location that provides one.
 fn reason_at(places: &[Place], texts: &PanicTexts) -> Option<TrapReason> {
     let text = places.iter().find_map(|place| texts.text_at(place))?;
     Some(match text.as_str() {
@@ -103,16 +105,16 @@ fn reason_at(places: &[Place], texts: &PanicTexts) -> Option<TrapReason> {
     })
 }
 
-/// The start of a call's lines.
+/// The start of a call sequence.
 const SEQUENCE: &str = "{ // callseq";
 
-/// The lines behind a call that does not return.
+/// The lines after a call that does not return.
 const ENDS: [&str; 4] = ["// begin inline asm", "exit;", "// end inline asm", TRAP];
 
-/// The end of code that nothing reaches, and of a kernel that traps.
+/// The end of unreachable code, and of a kernel that traps.
 const TRAP: &str = "trap; exit;";
 
-/// Whether a line between a call's braces is only for the call.
+/// Whether a line between a call's braces belongs only to the call.
 fn is_of_call(line: &str) -> bool {
     let code = line.trim_start();
     [SEQUENCE, "}", ".param ", ".param\t", "st.param", "call"].iter().any(|start| code.starts_with(start))
@@ -122,22 +124,23 @@ fn is_of_call(line: &str) -> bool {
 #[derive(Debug)]
 struct Site<'a> {
     callee: &'a str,
-    /// Registers and numbers.
+    /// The arguments: registers and numbers.
     arguments: Vec<&'a str>,
-    /// The paths, lines and columns of the call and of those that it is inlined in, innermost first.
+    /// The paths, lines and columns of the call and of the calls that it is inlined into, innermost
+    /// first.
     places: Rc<[Place]>,
 }
 
 /// The functions of a text.
 #[derive(Debug)]
 struct Functions<'a> {
-    /// All calls, in the order of the text.
+    /// All calls in text order.
     sites: Vec<Site<'a>>,
-    /// The places of all traps, in the order of the text, with those behind calls.
+    /// The locations of all traps in text order, including those after calls.
     traps: Vec<Rc<[Place]>>,
-    /// The first call of each function, as an index.
+    /// The index of the first call in each function.
     first: BTreeMap<&'a str, usize>,
-    /// The functions that only panic.
+    /// The functions that do nothing but panic.
     panicking: BTreeSet<&'a str>,
 }
 
@@ -178,7 +181,7 @@ impl<'a> Functions<'a> {
                 }
             }
         }
-        // Without those that call others.
+        // Exclude functions that call others.
         let mut panicking: BTreeSet<&str> = may_panic.keys().copied().collect();
         while let Some(name) =
             panicking.iter().copied().find(|name| may_panic[name].iter().any(|callee| !panicking.contains(callee)))
@@ -199,7 +202,7 @@ impl<'a> Functions<'a> {
         if let Some((_, text)) = CHECKS.iter().find(|(name, _)| site.callee.contains(&format!("panic_const_{name}"))) {
             return plain(text);
         }
-        // The last argument may be the place in the source, an empty one.
+        // The last argument may be the source location, which is empty.
         match (&site.arguments[..], site.callee) {
             (&[start, end, length] | &[start, end, length, _], _)
                 if is(&["core", "slice", "index", "slice_index_fail"]) =>
@@ -219,7 +222,7 @@ impl<'a> Functions<'a> {
                 );
             }
             _ if is(&["core", "panicking", "panic_bounds_check"]) => return plain(INDEX_OUT_OF_BOUNDS),
-            // Of a macro of `core`, whose calls have no place of their own.
+            // From a macro in `core`: its calls have no location of their own.
             (_, callee) if callee.contains("4core3cmp") && callee.contains("5clamp") => return plain("min > max"),
             _ => {}
         }
@@ -233,7 +236,8 @@ impl<'a> Functions<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Reads a line of a call: `st.param.b64 [param1], %rd5;` or `call.uni NAME, (param0, param1);`.
+    /// Parses a line of a call sequence: `st.param.b64 [param1], %rd5;` or
+    /// `call.uni NAME, (param0, param1);`.
     fn add_line(&mut self, code: &'a str) {
         let words =
             |code: &'a str| code.split(|c: char| !is_in_identifier(c) && c != '-').filter(|word| !word.is_empty());
@@ -248,7 +252,7 @@ impl<'a> Site<'a> {
                 self.arguments[number] = value;
             }
         } else if code.starts_with("call") {
-            // Returned values are in parentheses before the name.
+            // Returned values are in parentheses in front of the name.
             let operands = code.split_once([' ', '\t']).map_or("", |(_, operands)| operands.trim_start());
             let operands = match operands.strip_prefix('(') {
                 Some(returned) => returned.split_once(')').map_or("", |(_, rest)| rest),
@@ -259,10 +263,10 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Whether a function does nothing but end the thread, apart from what it calls: it neither returns nor waits, and changes no memory. What
-/// `core` does before a panic is only for its message.
+/// Whether a function only ends the thread, apart from what it calls: it neither returns nor waits,
+/// and writes no memory. Anything `core` does before a panic only serves its message.
 fn only_ends(name: &str, text: &str) -> bool {
-    // The handler of panics may also loop.
+    // The panic handler may also loop.
     let is_of_core = is_path(name, &["core"]) || name.contains(HANDLER);
     let mut ends = is_of_core;
     for line in text.lines() {
@@ -286,12 +290,14 @@ fn only_ends(name: &str, text: &str) -> bool {
     ends
 }
 
-/// Whether a mangled name has these parts of a path next to each other, of which the first is a crate's name.
+/// Whether a mangled name contains these consecutive path components. The first one is a crate's
+/// name.
 ///
-/// [Symbol names](https://doc.rust-lang.org/rustc/symbol-mangling/v0.html) have each part with its length before it.
+/// [Symbol names](https://doc.rust-lang.org/rustc/symbol-mangling/v0.html) put the length in front
+/// of each component.
 fn is_path(name: &str, path: &[&str]) -> bool {
     let parts: String = path.iter().map(|part| format!("{}{part}", part.len())).collect();
-    // A crate's name comes after its disambiguator, `Cs…_`.
+    // A crate's name follows its disambiguator, `Cs…_`.
     name.starts_with("_R") && (name.contains(&format!("_{parts}")) || name.contains(&format!("C{parts}")))
 }
 
@@ -331,7 +337,7 @@ $L__BB0_1:
         with_panics(&KERNEL.replace("PANICS", name).replace("BODY", body), &names)
     }
 
-    /// The kernel of a text whose call is a trap.
+    /// The kernel with a trap instead of its call.
     fn trapping(reason: &str) -> String {
         let (start, end) = (KERNEL.find("\t{ //").unwrap(), KERNEL.find("$L__BB0_1").unwrap());
         let after = KERNEL[..KERNEL.find(".func").unwrap()].split_at(end).1;
@@ -345,7 +351,7 @@ $L__BB0_1:
         assert!(with(name, "").starts_with(&trapping(expected)), "{}", with(name, ""));
         let name = "_RNvNtNtC4core9panicking11panic_const23panic_const_div_by_zero";
         assert!(with(name, "").starts_with(&trapping("// panics: attempt to divide by zero")));
-        // What `core` does for its message has no effect.
+        // Anything that `core` does for its message has no effect.
         assert!(with(name, "st.b64 \t[%SP+8], %rd2;").starts_with(&trapping("// panics: attempt to divide by zero")));
         let own = "_RNvCskzi2ggv0WBo_3rk34fail";
         assert!(with(own, "").starts_with(&trapping("// panics: the kernel panics")));
@@ -359,7 +365,7 @@ $L__BB0_1:
         {
             assert_eq!(with(own, body), KERNEL.replace("PANICS", own).replace("BODY", body));
         }
-        // As `remainders` writes it.
+        // In the form that `remainders` writes.
         let remainder = "{ // callseq remainder 1\n\tcall.uni (retval0), __cuda_std_fmodf, (param0, param1);\n\t}\n\tmov.b32 \t%r1, %r2;";
         assert_eq!(with(own, remainder), KERNEL.replace("PANICS", own).replace("BODY", remainder));
         let calls = "{ // callseq 1, 0\n\tcall.uni (retval0), vprintf, (param0, param1);\n\t} // callseq 1";

@@ -1,5 +1,6 @@
-//! Postprocessing of the compiler's PTX: LF line endings, exact remainders, source lines, names that do not depend on the build, launch
-//! bounds, the last barrier of a cluster, the first instructions of dependent launches.
+//! Postprocesses the compiler's PTX: LF line endings, exact remainders, source lines, names that do
+//! not depend on the build, launch bounds, the last barrier of a cluster, and the first
+//! instructions of dependent launches.
 
 use crate::BuilderError;
 use crate::debug_information;
@@ -10,7 +11,7 @@ use crate::remainders::with_exact_remainders;
 use crate::source_lines::with_source_lines;
 use crate::source_names::SourceNames;
 
-/// A kernel's launch bounds, as CUDA's `__launch_bounds__(max_threads, min_blocks)`.
+/// A kernel's launch bounds, like CUDA's `__launch_bounds__(max_threads, min_blocks)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LaunchBounds {
     pub(crate) kernel: String,
@@ -18,7 +19,7 @@ pub(crate) struct LaunchBounds {
     pub(crate) min_blocks: u32,
 }
 
-/// A kernel's cluster size, as CUDA's `__cluster_dims__(blocks)`.
+/// A kernel's cluster size, like CUDA's `__cluster_dims__(blocks)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cluster {
     pub(crate) kernel: String,
@@ -40,15 +41,16 @@ impl LaunchBounds {
     }
 }
 
-/// What is committed of the compiler's output.
+/// The part of the compiler's output that is committed.
 pub(crate) struct Postprocessed {
     /// The PTX, except the header.
     pub(crate) ptx: String,
-    /// The names for debuggers ([`debug_information`]).
+    /// The debug names ([`debug_information`]).
     pub(crate) debug: String,
 }
 
-/// Turns the compiler's output into the files that are committed. `ir` is the LLVM IR, if the text may have remainders of floats.
+/// Converts the compiler's output to the files that are committed. `ir` is the LLVM IR, if the text
+/// may have float remainders.
 pub(crate) fn postprocess(
     text: &str,
     ir: Option<&str>,
@@ -80,8 +82,9 @@ pub(crate) fn postprocess(
     Ok(Postprocessed { ptx: traced.text, debug })
 }
 
-/// The text with the variables of `shared_array!` in shared memory. The macro declares them as statics, for which Rust has no
-/// state space, so that they may have constants of the function for their length.
+/// Moves the variables of `shared_array!` to shared memory. The macro declares them as statics,
+/// which allows lengths that depend on constants of the function. Rust has no state space for
+/// statics.
 fn with_shared_arrays(text: &str) -> String {
     if !text.contains(SHARED_ARRAY) {
         return text.to_owned();
@@ -95,19 +98,19 @@ fn with_shared_arrays(text: &str) -> String {
     text.split_inclusive('\n').map(|line| moved(line).unwrap_or_else(|| line.to_owned())).collect()
 }
 
-/// The beginning of the names that `shared_array!` gives its statics.
+/// Prefix of the names that `shared_array!` gives its statics.
 const SHARED_ARRAY: &str = "__shared_";
 
-/// Inserts the directives between the kernel's parameters and its body, as PTX requires.
+/// Inserts the directives between the kernel's parameters and its body, where PTX requires them.
 fn with_directives(text: &str, kernel: &str, directives: &str) -> Result<String, BuilderError> {
     let (before, after) = text.split_at(end_of_parameters(text, kernel)?);
     Ok(format!("{before}{directives}{after}"))
 }
 
-/// What a kernel begins with if its launch may begin before the one before has ended.
+/// The first instructions of a kernel that may start before the previous launch has finished.
 const DEPENDENT_LAUNCH: &str = "\tgriddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;\n";
 
-/// Inserts [`DEPENDENT_LAUNCH`] behind the declarations of the kernel's body.
+/// Inserts [`DEPENDENT_LAUNCH`] after the declarations in the kernel's body.
 fn with_dependent_launch(text: &str, kernel: &str) -> Result<String, BuilderError> {
     let parameters = end_of_parameters(text, kernel)?;
     let body = text[parameters..].find("{\n").map_or(text.len(), |brace| parameters + brace + 2);
@@ -120,7 +123,7 @@ fn with_dependent_launch(text: &str, kernel: &str) -> Result<String, BuilderErro
     Ok(format!("{before}{DEPENDENT_LAUNCH}{after}"))
 }
 
-/// Where the kernel's parameters end.
+/// The end of the kernel's parameters.
 fn end_of_parameters(text: &str, kernel: &str) -> Result<usize, BuilderError> {
     let after_name = |(start, _): (usize, &str)| {
         let name = &text[start + ENTRY.len()..];
@@ -134,16 +137,17 @@ fn end_of_parameters(text: &str, kernel: &str) -> Result<usize, BuilderError> {
 
 const ENTRY: &str = ".entry ";
 
-/// The instruction that maps an address to the shared memory of another block of the cluster.
+/// The instruction that maps an address to another block's shared memory in the cluster.
 const MAP: &str = "mapa.";
 
-/// The barrier and the end of an entry that maps other blocks' shared memory. It is not `.aligned`, since threads of a warp
-/// may come from different places.
+/// The barrier and the end of an entry that maps other blocks' shared memory. It is not `.aligned`,
+/// since the threads of a warp may arrive from different places.
 const LAST_BARRIER: &str = "\tbarrier.cluster.arrive;\n\tbarrier.cluster.wait;\n\tret;\n";
 
-/// Lets the threads of an entry that maps other blocks' shared memory wait for all of the cluster before they end: PTX
-/// leaves an access to the memory of a block that has ended undefined, so that no block may end before the others' last
-/// accesses. An entry that returns at several places gets one end for all of them, where a warp's threads reconverge.
+/// Makes the threads of an entry that maps other blocks' shared memory wait for the whole cluster
+/// before they exit. In PTX, an access to the shared memory of an exited block is undefined, so no
+/// block may exit before the last accesses of the others. An entry that returns at several places
+/// gets a single end for all of them, where a warp's threads reconverge.
 fn with_last_cluster_barriers(text: &str) -> String {
     if !text.contains(MAP) {
         return text.to_owned();
@@ -154,7 +158,7 @@ fn with_last_cluster_barriers(text: &str) -> String {
     let is_function = |line: &str| !line.contains(ENTRY) && line.contains(".func ");
     let called_maps = (0..lines.len()).any(|index| is_function(lines[index]) && maps(index));
     let mut result = String::with_capacity(text.len() + 100);
-    // The end of the entry that waits, its number, and whether it has one return at its end.
+    // The end of the entry that waits, its number, and whether its only return is at its end.
     let mut waiting: Option<(usize, usize, bool)> = None;
     let mut entries = 0;
     for (index, &line) in lines.iter().enumerate() {
@@ -189,12 +193,13 @@ fn kernels_of(text: &str) -> Vec<String> {
     names.flatten().map(|name| name.trim().to_owned()).collect()
 }
 
-/// Makes generated names depend on the kernels only. A name's hash also depends on the compiler and the crate's
-/// version; without it, the same kernels compile to the same text everywhere.
+/// Makes generated names depend only on the kernels. A name's hash also depends on the compiler and
+/// the crate's version. Without it, the same kernels compile to the same text everywhere.
 ///
-/// - The crate disambiguators are removed from mangled names: `_RNvCsfM6ixFXcHuo_4core…` becomes `_RNvC4core…`
-///   ([RFC 2603](https://rust-lang.github.io/rfcs/2603-rust-symbol-name-mangling-v0.html)). If two crates of the same
-///   name were linked into the kernels, ptxas would report a duplicate definition.
+/// - Crate disambiguators are removed from mangled names: `_RNvCsfM6ixFXcHuo_4core…` becomes
+///   `_RNvC4core…` ([RFC
+///   2603](https://rust-lang.github.io/rfcs/2603-rust-symbol-name-mangling-v0.html)). If the
+///   kernels link two crates of the same name, ptxas reports a duplicate definition.
 /// - Anonymous constants, `anon_$_HASH_$_0`, are numbered in order of appearance.
 fn with_stable_names(text: &str) -> String {
     let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '$';

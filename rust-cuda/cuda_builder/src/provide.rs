@@ -1,4 +1,4 @@
-//! The files that `cuda_std::compiled_kernels!` includes.
+//! Writes the files that `cuda_std::compiled_kernels!` includes.
 
 use std::env;
 use std::fmt::Write;
@@ -9,19 +9,20 @@ use crate::groups::with_kernels;
 use crate::outcome::debug_file;
 use crate::{Arch, BuilderError, CudaBuilder, compiling_kernels};
 
-/// A group of kernels: its name, and the beginnings of its kernels' names.
+/// A group of kernels: its name, and the prefixes of its kernels' names.
 pub type Group<'a> = (&'a str, &'a [&'a str]);
 
-/// Provides PTX to the crate whose build script calls this: `cuda_std::compiled_kernels!("NAME")` in its library is then
-/// an array of the PTX variants that `builders` build, one for each architecture.
+/// Provides PTX to the crate that calls this in its build script.
+/// `cuda_std::compiled_kernels!("NAME")` in its library then expands to an array of the PTX
+/// variants from `builders`, one per architecture.
 ///
-/// A failure fails the build. While the kernels themselves are compiled, nothing happens.
+/// A failure fails the build. Does nothing while the kernels themselves are compiled.
 pub fn provide(name: &str, builders: impl IntoIterator<Item = CudaBuilder>) {
     provide_groups(name, builders, &[]);
 }
 
-/// The same as [`provide`], and `cuda_std::compiled_kernels!("NAME.GROUP")` has the PTX of some of the kernels, for
-/// programs that launch no others.
+/// Like [`provide`], and `cuda_std::compiled_kernels!("NAME.GROUP")` contains the PTX of a subset
+/// of the kernels, for programs that launch no others.
 pub fn provide_groups(name: &str, builders: impl IntoIterator<Item = CudaBuilder>, groups: &[Group<'_>]) {
     if compiling_kernels() {
         return;
@@ -60,7 +61,8 @@ fn provide_in(
     Ok(())
 }
 
-/// The array of variants in Rust, in a file beside theirs. The names for debuggers are those of all kernels.
+/// The Rust array of variants, in a file beside the variants. The debug names are those for all
+/// kernels.
 fn variants(included: &str, name: &str, archs: &[Arch]) -> String {
     let mut text = String::from("[\n");
     for arch in archs {

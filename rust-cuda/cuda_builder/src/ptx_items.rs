@@ -1,8 +1,9 @@
-//! The functions of a PTX text, and which of them mention each other.
+//! The functions in a PTX text, and the references between them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A function or its declaration, with the comment before it, or the lines between two of them.
+/// A function or its declaration together with the comment in front of it, or the lines between two
+/// functions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item<'a> {
     pub(crate) text: &'a str,
@@ -19,11 +20,11 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// The items of a text, which are the whole text in its order.
+/// Splits a text into items, in order and without gaps.
 pub(crate) fn items(text: &str) -> Vec<Item<'_>> {
     let mut items = Vec::new();
     let (mut start, mut position) = (0, 0);
-    // The function that has begun: its name, whether it is an entry, and whether its body has begun.
+    // The current function: its name, whether it is an entry, and whether its body has begun.
     let mut open: Option<(&str, bool, bool)> = None;
     for line in text.split_inclusive('\n') {
         let end = position + line.len();
@@ -41,7 +42,7 @@ pub(crate) fn items(text: &str) -> Vec<Item<'_>> {
                     (start, open) = (begin, Some((name, is_entry, false)));
                     let kind = match line.trim_end() {
                         declared if declared.ends_with(';') => Some(Kind::Declaration),
-                        // A body in the same line.
+                        // A body on the same line.
                         whole if whole.ends_with('}') && is_entry => Some(Kind::Entry),
                         whole if whole.ends_with('}') => Some(Kind::Definition),
                         _ => None,
@@ -75,7 +76,7 @@ pub(crate) fn items(text: &str) -> Vec<Item<'_>> {
     items
 }
 
-/// The name of the function whose first line this is, and whether it is an entry.
+/// The name of the function that begins on this line, and whether it is an entry.
 fn begins_function(line: &str) -> Option<(&str, bool)> {
     if line.starts_with(['\t', ' ', '/']) {
         return None;
@@ -84,7 +85,7 @@ fn begins_function(line: &str) -> Option<(&str, bool)> {
         return Some((identifier(after), true));
     }
     let (_, mut after) = line.split_once(".func ")?;
-    // The returned parameters.
+    // Skip the return parameters.
     after = after.trim_start();
     if after.starts_with('(') {
         after = after.split_once(')')?.1.trim_start();
@@ -112,7 +113,7 @@ pub(crate) fn mentions<'a>(items: &[Item<'a>]) -> BTreeMap<&'a str, BTreeSet<&'a
     mentioned
 }
 
-/// The functions of `start`, those that these mention, and so on.
+/// The functions in `start` and all functions that they mention, directly or indirectly.
 pub(crate) fn reached_from<'a>(
     start: impl IntoIterator<Item = &'a str>,
     mentions: &BTreeMap<&'a str, BTreeSet<&'a str>>,
@@ -127,7 +128,7 @@ pub(crate) fn reached_from<'a>(
 }
 
 impl<'a> Item<'a> {
-    /// The words of its code, without comments.
+    /// The words in its code, without comments.
     pub(crate) fn words(self) -> impl Iterator<Item = &'a str> {
         let code = self.text.lines().map(|line| line.split("//").next().unwrap_or_default());
         code.flat_map(|line| line.split(|c: char| !is_in_identifier(c))).filter(|word| !word.is_empty())

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Arch;
 
-/// The report of ptxas on a PTX file: the resources of each kernel, in the file's order.
+/// The report of ptxas on a PTX file: the resources of each kernel, in file order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PtxasReport {
     /// The kernels.
@@ -58,8 +58,8 @@ pub enum PtxasError {
     },
 }
 
-/// The path of ptxas: the environment variable PTXAS, else `bin/ptxas` of CUDA_HOME or CUDA_PATH, else the one in PATH,
-/// else that of `/usr/local/cuda`.
+/// The path of ptxas: the environment variable PTXAS, otherwise `bin/ptxas` in CUDA_HOME or
+/// CUDA_PATH, otherwise the one in PATH, otherwise the one in `/usr/local/cuda`.
 pub fn find_ptxas() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(named) = variable("PTXAS") {
@@ -96,10 +96,11 @@ pub fn ptxas(path: impl AsRef<Path>, arch: Arch) -> Result<PtxasReport, PtxasErr
 }
 
 impl PtxasReport {
-    /// Parses the output of `ptxas -v`. The resources of called functions are included in their kernels'.
+    /// Parses the output of `ptxas -v`. A kernel's resources include those of the functions that it
+    /// calls.
     pub fn parse(messages: &str) -> Self {
         let mut kernels: Vec<KernelResources> = Vec::new();
-        // The function whose properties are in the next lines.
+        // The function that the following lines describe.
         let mut subject = String::new();
         for line in messages.lines() {
             if let Some(name) = quoted_after(line, "Compiling entry function '") {
@@ -125,7 +126,7 @@ fn quoted_after<'a>(line: &'a str, start: &str) -> Option<&'a str> {
     line.split_once(start)?.1.split('\'').next()
 }
 
-/// The number before the given words; 0 if the line does not have them.
+/// The number in front of the given words; 0 if the line does not contain them.
 fn number_before(line: &str, words: &str) -> u32 {
     let before = line.split_once(words).map(|(before, _)| before);
     let digits = before.and_then(|before| before.rsplit(|letter: char| !letter.is_ascii_digit()).next());

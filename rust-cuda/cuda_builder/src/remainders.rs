@@ -1,4 +1,5 @@
-//! `%` of floats becomes a call of the exact function: LLVM approximates it by x − y·trunc(x/y) with a rounded quotient.
+//! Replaces float `%` with a call of an exact function. LLVM approximates it as x − y·trunc(x/y)
+//! with a rounded quotient.
 
 mod written;
 
@@ -9,24 +10,29 @@ use crate::llvm_ir::Place;
 use crate::ptx_items::{Kind, items};
 use written::{Divisor, Written};
 
-/// The exact remainders that `cuda_std` defines.
+/// The exact remainder functions in `cuda_std`.
 const FUNCTIONS: [(&str, &str); 2] = [("f32", "__cuda_std_fmodf"), ("f64", "__cuda_std_fmod")];
 
-/// Whether the compiler's output may have a remainder of floats.
+/// Whether the compiler's output may contain a float remainder.
 pub(crate) fn may_have_remainders(ptx: &str) -> bool {
     FUNCTIONS.iter().any(|(t, _)| ptx.contains(&format!("\tcvt.rzi.{t}.{t}")))
 }
 
-/// The PTX with a call of the exact function in place of each remainder of floats. `ir` is the compiler's last LLVM IR of the same
-/// kernels: it tells a remainder from a kernel's own approximation, and how many there are.
+/// Replaces each float remainder in the PTX with a call of the exact function. `ir` is the
+/// compiler's last LLVM IR for the same kernels. It distinguishes a remainder from a kernel's own
+/// approximation, and shows how many remainders there are.
 ///
-/// LLVM 22 expands a remainder while it selects instructions: the quotient by `div.rn`, `rcp.rn` of y, `mul.rn` by the reciprocal of a
-/// power of two, or `add.rn` of x to itself; `cvt.rzi`; −y times that added to x by `fma.rn`, or `sub.rn` if y is 1; unless y is a finite constant, a choice of x if
-/// `testp.infinite` says that y is infinite. It shares parts between expansions and with the kernel's own expressions, in other
-/// blocks too, and moves signs. So an expansion is found by its operands, in whatever lines they are computed.
+/// LLVM 22 expands a remainder during instruction selection into three parts. The quotient is
+/// computed by `div.rn`, `rcp.rn` of y, `mul.rn` with the reciprocal of a power of two, or `add.rn`
+/// of x to itself. After `cvt.rzi`, `fma.rn` multiplies by −y and adds x; if y is 1, this is
+/// `sub.rn`. Unless y is a finite constant, x is selected if `testp.infinite` finds that y is
+/// infinite. LLVM shares parts between expansions and with the kernel's own expressions, even in
+/// other blocks, and moves signs. So an expansion is identified by its operands, on whatever lines
+/// they are computed.
 ///
 /// # Errors
-/// [`BuilderError::Remainder`] if a remainder of the IR is not found. `name_of_file` names its file.
+/// [`BuilderError::Remainder`] if a remainder in the IR is not found. `name_of_file` names its
+/// file.
 pub(crate) fn with_exact_remainders(
     ptx: &str,
     ir: &str,
@@ -51,7 +57,7 @@ pub(crate) fn with_exact_remainders(
             return Err(missing.error(ir, name_of_file));
         }
         if calls_before == 0 && calls > 0 {
-            // PTX names only what it has declared, and the definitions may come later.
+            // PTX names must be declared before use, and the definitions may come later.
             for (t, function) in FUNCTIONS {
                 let bits = &t[1..];
                 result += &format!(
@@ -63,22 +69,22 @@ pub(crate) fn with_exact_remainders(
         result += &body;
         seen += own.len();
     }
-    // A function that the PTX names in another way.
+    // The PTX uses another name for the function.
     if seen < written.len() {
         return Err(written[0].error(ir, name_of_file));
     }
     Ok(result)
 }
 
-/// A remainder of a function that none of the expansions which were found is.
+/// A remainder in a function that does not correspond to any of the expansions found.
 fn missing<'a>(written: &[&'a Written], found: &[Place]) -> Option<&'a Written> {
-    // The compiler joins equal operations.
+    // The compiler merges equal operations.
     let distinct: BTreeSet<&str> = written.iter().map(|written| written.operands.as_str()).collect();
     let has_no_place = |written: &&&Written| written.place.is_some_and(|place| !found.contains(&place));
     (found.len() < distinct.len()).then(|| *written.iter().find(has_no_place).unwrap_or(&written[0]))
 }
 
-/// An instruction's line, split into its name and operands, with its place in the source.
+/// An instruction's line, split into its name and operands, with its source location.
 #[derive(Clone, Debug)]
 struct Instruction<'a> {
     line: usize,
@@ -106,22 +112,22 @@ impl Magnitude {
 /// The instructions of a body, by what they define.
 struct Body<'a> {
     all: Vec<Instruction<'a>>,
-    /// The indices of the instructions that may write a register, in their order.
+    /// The indices of the instructions that may write a register, in order.
     definitions: HashMap<&'a str, Vec<usize>>,
-    /// How many operands read a register.
+    /// The number of operands that read a register.
     uses: HashMap<&'a str, usize>,
 }
 
-/// What computes x % y.
+/// The operands of an expansion of x % y.
 struct Expansion<'a> {
     x: &'a str,
     y: String,
-    /// The product's other factor than ±y, which only the approximation needs.
+    /// The other factor in the product with ±y, which only the approximation needs.
     whole: &'a str,
-    /// The choice of x if y is infinite; a finite constant needs none.
+    /// The instruction that selects x if y is infinite; not needed for a finite constant.
     select: Option<usize>,
-    /// Whether the approximation is exact: the quotient by a power of two that is 1 or more is. The compiler copies the sign of x to
-    /// the result then, where that can make a difference.
+    /// Whether the approximation is exact, as is a quotient by a power of two that is at least 1.
+    /// The compiler then copies the sign of x to the result if that can make a difference.
     is_exact: bool,
 }
 
@@ -130,11 +136,12 @@ struct Sum<'a, 'b> {
     whole: &'a str,
     y: &'b str,
     x: &'a str,
-    /// Whether one of the two is subtracted.
+    /// Whether one of the two terms is subtracted.
     has_other_sign: bool,
 }
 
-/// A body with calls, and the places of the expansions that were found.
+/// Replaces the expansions in a body with calls, and returns the locations of those that were
+/// found.
 fn in_body(text: &str, written: &[&Written], calls: &mut usize) -> (String, Vec<Place>) {
     let mut found = Vec::new();
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -161,7 +168,7 @@ fn in_body(text: &str, written: &[&Written], calls: &mut usize) -> (String, Vec<
                 )
             };
             match expansion.select.map(|select| body.all[select].clone()) {
-                // The sum is also a kernel's own.
+                // The sum is also used by the kernel itself.
                 Some(select) if body.uses.get(result) != Some(&1) => {
                     lines[select.line] = call(select.operands[0]);
                     body.forget(select.operands[3], &mut lines);
@@ -183,7 +190,7 @@ fn in_body(text: &str, written: &[&Written], calls: &mut usize) -> (String, Vec<
 
 impl<'a> Body<'a> {
     fn of(text: &'a str) -> Self {
-        // What writes no register.
+        // Instructions that write no register.
         const WITHOUT_RESULT: [&str; 3] = ["st.", "red.", "@"];
         let mut place = (0, 0);
         let mut body = Self { all: Vec::new(), definitions: HashMap::new(), uses: HashMap::new() };
@@ -198,7 +205,7 @@ impl<'a> Body<'a> {
             for operand in &instruction.operands[usize::from(is_arithmetic)..] {
                 *body.uses.entry(operand).or_default() += 1;
             }
-            // All registers that another instruction names may be its results.
+            // Any register named by another kind of instruction may be a result.
             for &result in &instruction.operands[..if is_arithmetic { 1 } else { instruction.operands.len() }] {
                 if is_arithmetic || !WITHOUT_RESULT.iter().any(|name| text.starts_with(name)) {
                     body.definitions.entry(result).or_default().push(body.all.len());
@@ -209,23 +216,23 @@ impl<'a> Body<'a> {
         body
     }
 
-    /// The instruction that has written what another one, at the index `at`, reads in a register: the last one before it. One that is
-    /// behind it in a loop must be the only one.
+    /// The instruction that wrote the register read by the instruction at the index `at`: the last
+    /// one before it. An instruction after it in a loop counts only if it is the only one.
     fn definition_of(&self, register: &str, at: usize) -> Option<usize> {
         let all = self.definitions.get(register)?;
         let last = all.iter().rev().find(|&&index| index < at);
         last.or(all.first().filter(|_| all.len() == 1)).copied()
     }
 
-    /// As above, if its name is `name` with the type `t`.
+    /// Like `definition_of`, if the instruction's name is `name` with the type `t`.
     fn definition(&self, register: &str, at: usize, name: &str, t: &str) -> Option<usize> {
         self.definition_of(register, at).filter(|&index| is(&self.all[index], name, t))
     }
 
-    /// An operand of the instruction at an index, behind copies and changes of its sign.
+    /// An operand of the instruction at an index, traced through copies and sign changes.
     fn magnitude(&self, operand: &str, at: usize, t: &str) -> Magnitude {
         let (mut operand, mut at, mut is_negated) = (operand, at, false);
-        // Copies in a loop may be of each other, where one is read before it is written.
+        // Copies in a loop may refer to each other if one is read before it is written.
         for _ in 0..self.all.len() {
             let Some(index) = self.definition_of(operand, at) else { break };
             let definition = &self.all[index];
@@ -244,7 +251,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// The expansion of a remainder whose sum is an instruction.
+    /// The expansion of a remainder with its sum in this instruction.
     fn expansion(&self, index: usize, t: &str) -> Option<Expansion<'a>> {
         let sum = &self.all[index];
         let [one, minus_one, minus_zero] = match t {
@@ -253,12 +260,12 @@ impl<'a> Body<'a> {
         };
         let candidates = match sum.operands[..] {
             [_, a, b, x] if is(sum, "fma.rn", t) => vec![(a, b, x, false), (b, a, x, false)],
-            // The second one is −x + trunc(x), by 1, which is never replaced.
+            // The second form is −x + trunc(x), for a divisor of 1, which is never replaced.
             [_, a, b] if is(sum, "sub.rn", t) || is(sum, "sub", t) => {
                 vec![(b, minus_one, a, false), (a, one, b, true)]
             }
             [_, a, b] if is(sum, "add.rn", t) || is(sum, "add", t) => vec![(a, one, b, false), (b, one, a, false)],
-            // −0 is not added, and a product may be negated after it.
+            // Adding −0 is omitted, and a product may be negated afterwards.
             [_, a, b] if self.is_product(index, t) => vec![(a, b, minus_zero, false), (b, a, minus_zero, false)],
             [_, product] if is(sum, "neg", t) => {
                 let product = self.definition_of(product, index).filter(|&product| self.is_product(product, t))?;
@@ -278,7 +285,7 @@ impl<'a> Body<'a> {
         is(&self.all[index], "mul.rn", t) || is(&self.all[index], "mul", t)
     }
 
-    /// As above, of a sum whose value the instruction computes.
+    /// Like `expansion`, for a sum with the value that the instruction computes.
     fn expansion_of(
         &self,
         sum: usize,
@@ -291,7 +298,7 @@ impl<'a> Body<'a> {
         let (factor, addend) = (self.magnitude(y, sum, t), self.magnitude(x, sum, t));
         let is_of = |(dividend, divisor): &(Magnitude, Magnitude)| {
             let signs = [&truncated, &quotient, dividend, divisor, &factor, &addend];
-            // The product has the other sign than x.
+            // The product must have the opposite sign of x.
             let is_difference = (signs.iter().filter(|sign| sign.is_negated).count() % 2 == 1) != has_other_sign;
             is_difference && factor.name == divisor.name && dividend.name == addend.name
         };
@@ -305,7 +312,7 @@ impl<'a> Body<'a> {
                     && self.magnitude(select.operands[1], index, t).is_same(&addend)
             };
             let select = self.all.iter().enumerate().position(is_select)?;
-            // Another remainder by the same divisor may share the test.
+            // Another remainder with the same divisor may share the test.
             let test = self.definition(self.all[select].operands.get(3)?, select, "testp.infinite", t)?;
             let tested = self.magnitude(self.all[test].operands.get(1)?, test, t);
             let is_unchanged = |operand| self.definition_of(operand, sum) == self.definition_of(operand, select);
@@ -321,8 +328,8 @@ impl<'a> Body<'a> {
         Some(Expansion { x, y: factor.name, whole, select: None, is_exact })
     }
 
-    /// Dividend and divisor of a quotient: by a division, a reciprocal, a product with a power of two, a sum with itself, and as it
-    /// is.
+    /// Dividend and divisor of a quotient computed by a division, a reciprocal, a product with a
+    /// power of two, a sum with itself, or unchanged.
     fn quotients(&self, quotient: &Magnitude, t: &str) -> [Option<(Magnitude, Magnitude)>; 5] {
         let operands = |name: &str| {
             let index = self.definition(&quotient.name, quotient.at, name, t)?;
@@ -344,7 +351,8 @@ impl<'a> Body<'a> {
         [operands("div.rn"), reciprocal, multiplied, doubled, Some(whole)]
     }
 
-    /// Takes note that one operand less reads a register, and deletes what computes it if it was the last. `lines` are the body's.
+    /// Removes one use of a register. If it was the last, also deletes the instruction that
+    /// computes it. `lines` are the body's lines.
     fn forget(&mut self, register: &'a str, lines: &mut [String]) {
         let Some(uses) = self.uses.get_mut(register) else { return };
         *uses -= 1;
@@ -363,8 +371,9 @@ impl<'a> Body<'a> {
 }
 
 impl Written {
-    /// Whether an expansion with a place may be of this remainder. That of a variable divisor is none by chance, for its choice of x;
-    /// that of a constant has the remainder's place, if the compiler kept both.
+    /// Whether an expansion at a location may belong to this remainder. With a variable divisor it
+    /// does, because the selection of x cannot occur by chance. With a constant divisor it has the
+    /// remainder's location, if the compiler kept both.
     fn may_be(&self, expansion: &Expansion<'_>, place: Place) -> bool {
         let Some(divisor) = constant(&expansion.y) else { return self.divisor == Divisor::Register };
         let has_divisor = match self.divisor {
@@ -391,7 +400,7 @@ fn constant(operand: &str) -> Option<f64> {
     }
 }
 
-/// A constant without its sign, as PTX writes it.
+/// The text of a constant without its sign, as in PTX.
 fn magnitude_of(value: f64, t: &str) -> String {
     match t {
         "f32" => format!("0f{:08X}", (value.abs() as f32).to_bits()),
@@ -408,7 +417,7 @@ fn instruction(text: &str, line: usize, place: Place) -> Option<Instruction<'_>>
     let code = text.strip_suffix(';')?;
     let name = code.split_whitespace().next()?;
     if code.starts_with(['.', '@', '{', '}', '$']) || code.contains(['{', '[', '|']) {
-        // What is no plain arithmetic counts by the registers that it names.
+        // Anything but plain arithmetic is represented by the registers that it names.
         let operands = code[name.len()..].split([',', '[', ']', '{', '}', ' ', '\t', '+', '|', '!', '(', ')']);
         let operands = operands.filter(|operand| operand.starts_with('%')).collect();
         return Some(Instruction { line, name: "", operands, place });

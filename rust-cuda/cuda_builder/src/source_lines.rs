@@ -1,7 +1,8 @@
-//! The Rust source line of each instruction: PTX's `.loc` directives, rewritten from LLVM's.
+//! Maps each instruction to its Rust source line by rewriting LLVM's `.loc` directives.
 //!
-//! LLVM emits `.loc FILE LINE COLUMN` for the innermost inlined function, which is often one of `core`, and a comment
-//! with the inlined-at chain: `core/…:470:18 @[ cuda_std/…:57:32 @[ kernels/src/lib.rs:28:18 ] ]`. A profile or a fault
+//! LLVM emits `.loc FILE LINE COLUMN` for the innermost inlined function, which is often in `core`,
+//! and a comment with the inlined-at chain:
+//! `core/…:470:18 @[ cuda_std/…:57:32 @[ kernels/src/lib.rs:28:18 ] ]`. A profile or an error
 //! should point to the kernel's line, so the innermost frame in the kernels' own crate is used.
 
 use std::collections::HashMap;
@@ -11,13 +12,16 @@ use cuda_launch::trap::TrapReason;
 
 use crate::source_names::SourceNames;
 
-/// Rewrites the `.loc` directives in PTX that was compiled with debug information and `-Zverbose-asm`. Each names a
-/// line of the kernels' own crate where its inlined-at chain has one, by a file name that is the same on every machine.
+/// Rewrites the `.loc` directives in PTX that was compiled with debug information and
+/// `-Zverbose-asm`. Each directive names a line in the kernels' own crate if its inlined-at chain
+/// has one. The file name is the same on every machine.
 ///
-/// All other debug information, the comments of `-Zverbose-asm` and those around inline assembly are removed. Except for `.loc`,
-/// `.file` and the marks, which [`Marked::trace`] removes, the text is that of a build without either.
+/// All other debug information is removed, and so are the comments from `-Zverbose-asm` and around
+/// inline assembly. Except for `.loc`, `.file` and the marks, which [`Marked::trace`] removes, the
+/// text equals a build without either.
 ///
-/// Line 0 marks instructions that belong to no single source line, such as those that two branches share.
+/// Line 0 marks instructions that belong to no single source line, such as those shared by two
+/// branches.
 pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> Marked {
     let declared = declared_files(text);
     let mut calls = HashMap::new();
@@ -53,7 +57,7 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> Marked {
             }
             let Some(mut frame) = frame_to_show(&frames) else { continue };
             if let (0, Some(Position { file, .. })) = (frame.line, &shown) {
-                // Line 0 has no file, even if LLVM names one: the current file stays.
+                // Line 0 has no file, even if LLVM names one, so the current file stays.
                 frame.file.clone_from(file);
             }
             if shown.as_ref() != Some(&frame) {
@@ -71,7 +75,7 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> Marked {
         } else if code.is_empty() && !line.is_empty() {
             kept.extend(kept_comment(line, comment));
         } else {
-            // The next function must begin with a `.loc` of its own.
+            // The next function must begin with its own `.loc`.
             if code == "}" {
                 shown = None;
             }
@@ -86,27 +90,27 @@ pub(crate) fn with_source_lines(text: &str, names: &SourceNames) -> Marked {
     Marked { text, chains, files }
 }
 
-/// Start of the labels that mark where the inlined-at chain changes.
+/// Prefix of the labels that mark where the inlined-at chain changes.
 const CHAIN: &str = "$L__chain";
 
 /// PTX with source lines, and with labels for debug information.
 #[derive(Debug)]
 pub(crate) struct Marked {
-    /// The PTX, in which the label `$L__chainN:` comes before the instructions of chain N.
+    /// The PTX, with the label `$L__chainN:` in front of the instructions of chain N.
     pub(crate) text: String,
     chains: Vec<Vec<Position>>,
     files: HashMap<u32, String>,
 }
 
 impl Marked {
-    /// Replaces the marks by their positions.
+    /// Replaces the marks with their positions.
     pub(crate) fn trace(self) -> Traced {
         let mut traced = Traced { files: self.files, ..Traced::default() };
         let mut chains = self.chains.into_iter();
         let mut line = 1;
         for text in self.text.split_inclusive('\n') {
             if text.starts_with(CHAIN) {
-                // They are in the order of their numbers.
+                // They are in numerical order.
                 traced.chains.extend(chains.next().map(|chain| (line, chain)));
             } else if is_debug_label(text.trim_end()) {
                 traced.labels.insert(text.trim_end().trim_end_matches(':').to_owned(), line);
@@ -119,15 +123,15 @@ impl Marked {
     }
 }
 
-/// PTX with source lines, and what debug information says about its lines, which count from 1.
+/// PTX with source lines, and the debug information about its lines, which count from 1.
 #[derive(Debug, Default)]
 pub(crate) struct Traced {
     pub(crate) text: String,
-    /// Lines from which on the instructions have another inlined-at chain, innermost function first.
+    /// Lines from which on instructions have another inlined-at chain, innermost function first.
     pub(crate) chains: Vec<(u32, Vec<Position>)>,
-    /// The line after each label that only debug information refers to.
+    /// The line after each label that is used only by debug information.
     pub(crate) labels: HashMap<String, u32>,
-    /// The stable names of the source files by the compiler's numbers.
+    /// The stable names of the source files, by the compiler's file numbers.
     pub(crate) files: HashMap<u32, String>,
 }
 
@@ -136,19 +140,19 @@ pub(crate) struct Traced {
 pub(crate) struct Position {
     /// The file's stable name.
     pub(crate) file: Rc<str>,
-    /// Whether it is of the kernels' own crate.
+    /// Whether it is in the kernels' own crate.
     pub(crate) is_own: bool,
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
 
-/// The stable names of the compiler's paths, each of which occurs many times.
+/// The stable names of the compiler's paths. Each path occurs many times.
 struct Paths<'n> {
     names: &'n SourceNames,
-    /// The whole paths by the compiler's numbers.
+    /// The full paths by the compiler's file numbers.
     declared: &'n HashMap<u32, String>,
     known: HashMap<String, (Rc<str>, bool)>,
-    /// The absolute paths by the stable names.
+    /// The absolute paths by stable name.
     wholes: HashMap<Rc<str>, Rc<str>>,
 }
 
@@ -164,9 +168,10 @@ impl<'n> Paths<'n> {
         Position { file: Rc::clone(file), is_own: *is_own, line, column }
     }
 
-    /// The whole path of a file that a comment names. The compiler names a file relative to the directory in which it
-    /// compiled the file's crate: the workspace's, or that of a crate outside of the workspace. A file of the kernels'
-    /// own crate comes first, then one of its path dependencies.
+    /// The full path of a file named in a comment. The compiler names a file relative to the
+    /// directory in which it compiled the file's crate: the workspace's directory, or that of a
+    /// crate outside the workspace. A file in the kernels' own crate takes precedence, then one in
+    /// its path dependencies.
     fn whole<'p>(&self, path: &'p str) -> &'p str
     where
         'n: 'p,
@@ -176,7 +181,8 @@ impl<'n> Paths<'n> {
             start.is_some_and(|start| start > 0 && whole.ends_with(path) && whole[..start].ends_with(['/', '\\']))
         };
         let declared = self.declared.values().filter(ends_alike);
-        // Not the first one of the map, whose order is random. `core` has files with such names too.
+        // Not simply the map's first entry, because its order is random. `core` has files with such
+        // names too.
         let names = self.names;
         declared.min_by_key(|whole| (!names.is_own(whole), !names.is_known(whole), *whole)).map_or(path, String::as_str)
     }
@@ -185,19 +191,20 @@ impl<'n> Paths<'n> {
 /// The absolute path of a source file, a line and a column.
 pub(crate) type Place = (Rc<str>, u32, u32);
 
-/// Where the `.loc` directives of a text point to.
+/// The locations that a text's `.loc` directives point to.
 pub(crate) struct Places<'n> {
     calls: HashMap<Position, Position>,
     paths: Paths<'n>,
 }
 
 impl<'n> Places<'n> {
-    /// The places of a text with these [`declared_files`].
+    /// The locations for a text with these [`declared_files`].
     pub(crate) fn new(declared: &'n HashMap<u32, String>, names: &'n SourceNames) -> Self {
         Self { calls: HashMap::new(), paths: Paths { names, declared, known: HashMap::new(), wholes: HashMap::new() } }
     }
 
-    /// The inlined-at chain of a directive, innermost function first. The directives are passed in their order.
+    /// The inlined-at chain of a directive, innermost function first. Directives must be passed in
+    /// order.
     pub(crate) fn chain(&mut self, operands: &str, comment: &str) -> Rc<[Place]> {
         let frames = frames_of(operands, comment, &mut self.calls, &mut self.paths);
         let wholes = &self.paths.wholes;
@@ -205,7 +212,8 @@ impl<'n> Places<'n> {
     }
 }
 
-/// The inlined-at chain of an instruction, innermost function first. `calls` maps each inlined frame to its call site.
+/// The inlined-at chain of an instruction, innermost function first. `calls` maps each inlined
+/// frame to its call site.
 fn frames_of(
     operands: &str,
     comment: &str,
@@ -216,15 +224,16 @@ fn frames_of(
     let commented: Option<Vec<_>> = frames.map(|frame| commented_frame(frame, paths)).collect();
     let number_of = |operands: &str| operands.split_whitespace().next()?.parse().ok();
     if let Some(mut frames) = commented {
-        // The directive's number says which of the files with one name the innermost frame is in.
+        // Several files may share a name. The directive's number determines which one the innermost
+        // frame is in.
         if let Some(path) = number_of(operands).and_then(|number| paths.declared.get(&number)) {
             frames[0] = paths.position(path, frames[0].line, frames[0].column);
         }
         return frames;
     }
-    // Without the comment, the directive itself names the call site, from PTX 7.2 on:
-    // `.loc 1 10 5, function_name NAME, inlined_at 2 20 3`. If the call site was inlined too, an earlier directive names
-    // its own call site.
+    // Without the comment, the directive itself names the call site since PTX 7.2:
+    // `.loc 1 10 5, function_name NAME, inlined_at 2 20 3`. If the call site was inlined too, an
+    // earlier directive names its call site.
     let mut parse_frame = |operands: &str| -> Option<Position> {
         let mut values = operands.split([' ', '\t', ',']).filter(|word| !word.is_empty()).map(|word| word.parse().ok());
         let path = paths.declared.get(&values.next()??)?;
@@ -249,8 +258,8 @@ fn commented_frame(text: &str, paths: &mut Paths<'_>) -> Option<Position> {
     Some(paths.position(parts.next()?, line, column))
 }
 
-/// The frame for the `.loc` directive: the innermost frame with a line in the kernels' crate, else the innermost with a
-/// line, else the innermost.
+/// The frame for the `.loc` directive: the innermost frame with a line in the kernels' crate,
+/// otherwise the innermost with a line, otherwise the innermost.
 fn frame_to_show(frames: &[Position]) -> Option<Position> {
     let has_line = |frame: &&Position| frame.line != 0;
     let mut own = frames.iter().filter(|frame| frame.is_own);
@@ -258,7 +267,7 @@ fn frame_to_show(frames: &[Position]) -> Option<Position> {
     Some(Position { column: if frame.line == 0 { 0 } else { frame.column }, ..frame.clone() })
 }
 
-/// The files of the rewritten directives, numbered from 1 in order of appearance.
+/// The files in the rewritten directives, numbered from 1 in order of appearance.
 #[derive(Default)]
 struct Files(Vec<Rc<str>>);
 
@@ -281,12 +290,12 @@ impl Files {
     }
 }
 
-/// The paths of source files by the compiler's numbers.
+/// The paths of source files by the compiler's file numbers.
 pub(crate) fn declared_files(text: &str) -> HashMap<u32, String> {
     let directives = text.lines().filter_map(|line| line.trim_start().strip_prefix(".file"));
     let declared = directives.filter_map(|operands| {
         let (number, path) = operands.trim_start().split_once([' ', '\t'])?;
-        // The name may be preceded by its directory, and followed by its time stamp and size.
+        // The name may be preceded by its directory and followed by its time stamp and size.
         let mut quoted = path.split('"').skip(1).step_by(2);
         let first = quoted.next()?;
         let path = quoted.next().map_or(first.to_owned(), |file| format!("{first}/{file}"));
@@ -304,19 +313,22 @@ fn is_debug_section(code: &str) -> bool {
     section.is_some_and(|section| section.trim_start().starts_with(".debug"))
 }
 
-/// `.target sm_75` of `.target sm_75, debug`, with which drivers would compile the kernels without optimisation.
+/// Returns `.target sm_75` for `.target sm_75, debug`, with which drivers would compile the kernels
+/// without optimization.
 fn debugged_target(code: &str) -> Option<&str> {
     code.strip_suffix(", debug").filter(|code| code.starts_with(".target"))
 }
 
-/// Whether it is a label that only debug information refers to. Branches go to basic blocks, `$L__BB`.
+/// Whether it is a label used only by debug information. Branches use labels of basic blocks,
+/// `$L__BB`.
 fn is_debug_label(code: &str) -> bool {
     const STARTS: [&str; 4] = ["$L__tmp", "$L__func_begin", "$L__func_end", "$L__sec_end"];
     let number = STARTS.iter().find_map(|start| code.strip_prefix(start)).and_then(|rest| rest.strip_suffix(':'));
     number.is_some_and(|number| number.chars().all(|letter| letter.is_ascii_digit()))
 }
 
-/// A line with only a comment, as a build without `-Zverbose-asm` has it; None if such a build omits it.
+/// A line with only a comment, in the form of a build without `-Zverbose-asm`; None if such a build
+/// omits it.
 fn kept_comment(line: &str, comment: &str) -> Option<String> {
     if let Some(global) = comment.strip_prefix(".globl") {
         let name = global.split("//").next().unwrap_or_default().trim();

@@ -8,26 +8,27 @@ use crate::manifest::Manifest;
 
 /// Maps the paths of source files to names relative to their crates.
 pub(crate) struct SourceNames {
-    /// The directory that the compiler's relative paths start from.
+    /// The directory that the compiler's relative paths are based on.
     workspace: String,
-    /// Each crate's directory, ending in `/`, and its package's name. Longer paths come first.
+    /// Each crate's directory, ending in `/`, and its package name. Longer paths come first.
     crates: Vec<(String, String)>,
     /// The package name of the kernel crate.
     own: String,
 }
 
 impl SourceNames {
-    /// The names for the kernel crate, which must be the first, and its path dependencies.
+    /// The names for the kernel crate, which must be first, and its path dependencies.
     pub(crate) fn new(crates: &[Manifest]) -> Result<Self, BuilderError> {
         let kernels = &crates[0];
         let mut known = Vec::new();
         for found in crates {
-            // The compiler may name a directory by a path with links or by the canonical one.
+            // The compiler may name a directory by its canonical path or by one with links.
             for folder in [found.directory.clone(), canonical(&found.directory)?] {
                 known.push((format!("{}/", normalized(&folder)), found.package.clone()));
             }
         }
-        // A crate may be nested in the directory of another, so the longest match must be found first.
+        // A crate may be nested in another crate's directory, so the longest match must be found
+        // first.
         known.sort_by_key(|(folder, _)| std::cmp::Reverse(folder.len()));
         let workspace = normalized(kernels.workspace_directory());
         Ok(Self { workspace, crates: known, own: kernels.package.clone() })
@@ -49,17 +50,18 @@ impl SourceNames {
         self.in_crate(&self.absolute(path)).is_some()
     }
 
-    /// `PACKAGE/relative/path` for a file of a known crate. For other files, as those of `core`, the path from the
-    /// parent of its last `src` directory: `core/src/ptr/mut_ptr.rs`.
+    /// `PACKAGE/relative/path` for a file in a known crate. For other files, such as those in
+    /// `core`, the path from the parent of its last `src` directory: `core/src/ptr/mut_ptr.rs`.
     pub(crate) fn stable(&self, path: &str) -> String {
         let given = path;
         let path = self.absolute(path);
         if let Some((package, rest)) = self.in_crate(&path) {
             return format!("{package}/{rest}");
         }
-        // Those of the standard library begin with /rustc/, which on Windows is no absolute path.
+        // Paths in the standard library begin with /rustc/, which is not an absolute path on
+        // Windows.
         if Path::new(given).is_relative() && !given.starts_with('/') {
-            // Of a registry's crate, relative to its own directory.
+            // A registry crate's file, relative to its own directory.
             return normalized(Path::new(given));
         }
         let parts: Vec<_> = path.split('/').collect();
@@ -67,7 +69,7 @@ impl SourceNames {
         parts[folder.unwrap_or(parts.len() - 1)..].join("/")
     }
 
-    /// The path, which may start from the workspace, as an absolute one.
+    /// The path as an absolute path. Relative paths start at the workspace.
     pub(crate) fn absolute(&self, path: &str) -> String {
         normalized(&Path::new(&self.workspace).join(path))
     }

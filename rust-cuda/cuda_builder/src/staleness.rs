@@ -1,7 +1,7 @@
 //! Why committed PTX cannot be used.
 
-/// The version of the postprocessing and of the fingerprint's scheme. Raise it when either changes, which makes all
-/// committed PTX stale.
+/// The version of the postprocessing and of the fingerprint's scheme. Raise it when either changes;
+/// this makes all committed PTX stale.
 pub(crate) const FORMAT: &str = "6";
 
 /// A line is missing from the header of a PTX file.
@@ -21,7 +21,7 @@ pub enum Staleness {
     /// There is no file at the committed path.
     #[error("the committed file is missing")]
     Missing,
-    /// The file was not written by this builder, or was damaged.
+    /// The file was not written by this builder, or is damaged.
     #[error("the committed file cannot be used: {0}")]
     Header(HeaderError),
     /// The file was built by another version of this builder.

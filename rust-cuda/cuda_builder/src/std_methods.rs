@@ -1,12 +1,14 @@
-//! Methods of floats that differ on a GPU, where `#[kernel]` does not replace them: in the functions that kernels call. The host
-//! compiles `std`'s, also in a crate with `#![no_std]`, and their last bits differ from a GPU's; its `max` and `min` may return either
-//! of 0 and −0.
+//! Finds float methods that give different results on a GPU, in functions that kernels call:
+//! `#[kernel]` does not replace them there. The host compiles the methods from `std`, even in a
+//! `#![no_std]` crate, and their last bits differ from a GPU's. Its `max` and `min` may return
+//! either of 0 and −0.
 
 use crate::float_methods::{EXTREMES, FLOAT_METHODS};
 use crate::tokens::{Token, group, length_of_excluded, tokens};
 
-/// The lines, from 1, with calls of such methods in a source file, each with the method. Kernels, tests and items that only the
-/// host compiles are skipped. Types are not known: another type's method of the name is found too.
+/// The lines, counted from 1, with calls of such methods in a source file, each with the method's
+/// name. Kernels, tests and host-only items are skipped. Types are not known, so another type's
+/// method of the same name is reported too.
 pub(crate) fn std_methods(source: &str) -> Vec<(usize, &'static str)> {
     let tokens = tokens(source);
     let mut found = Vec::new();
@@ -34,7 +36,7 @@ pub(crate) fn std_methods(source: &str) -> Vec<(usize, &'static str)> {
     found
 }
 
-/// Whether an argument begins with a literal or a constant of floats.
+/// Whether an argument begins with a float literal or constant.
 fn is_float(argument: &[Token<'_>]) -> bool {
     let is_digit = |token: &Token<'_>| token.text.starts_with(|c: char| c.is_ascii_digit());
     match argument {
@@ -46,7 +48,8 @@ fn is_float(argument: &[Token<'_>]) -> bool {
     }
 }
 
-/// The number of tokens of an item that is skipped: with its attribute, if that excludes it, or generic over `GpuFloat`.
+/// The number of tokens in a skipped item: an item with an attribute that excludes it, or one that
+/// is generic over `GpuFloat`.
 fn skipped_item(tokens: &[Token<'_>]) -> Option<usize> {
     if let [Token { text: "fn" | "impl", .. }, ..] = tokens {
         let body = tokens.iter().position(|token| matches!(token.text, "{" | ";"))?;

@@ -1,7 +1,7 @@
-//! The tokens of Rust source, its attributes, and what the GPU's target compiles of it.
+//! The tokens of Rust source, its attributes, and the parts compiled for the GPU's target.
 
-/// The number of tokens of an item with its first attribute, if `excludes` holds for the attribute's text without spaces, or if it
-/// is a `cfg` that no kernel's compilation fulfils.
+/// The number of tokens in an item including its first attribute, if `excludes` holds for the
+/// attribute's text without spaces, or if the attribute is a `cfg` that is never true for kernels.
 pub(crate) fn length_of_excluded(tokens: &[Token<'_>], excludes: impl Fn(&str) -> bool) -> Option<usize> {
     let [Token { text: "#", .. }, Token { text: "[", .. }, ..] = tokens else { return None };
     let attribute = 1 + group(&tokens[1..]);
@@ -21,7 +21,7 @@ pub(crate) fn length_of_excluded(tokens: &[Token<'_>], excludes: impl Fn(&str) -
     Some(end)
 }
 
-/// Whether the whole file has a `#![cfg(…)]` that no kernel's compilation fulfils.
+/// Whether the whole file has a `#![cfg(…)]` that is never true for kernels.
 pub(crate) fn is_excluded(tokens: &[Token<'_>]) -> bool {
     let mut rest = tokens;
     while let [Token { text: "#", .. }, Token { text: "!", .. }, Token { text: "[", .. }, ..] = rest {
@@ -34,7 +34,7 @@ pub(crate) fn is_excluded(tokens: &[Token<'_>]) -> bool {
     false
 }
 
-/// Whether an attribute is a `cfg` that no kernel's compilation fulfils.
+/// Whether an attribute is a `cfg` that is never true for kernels.
 fn is_excluding(attribute: &[Token<'_>]) -> bool {
     match attribute {
         [_, Token { text: "[", .. }, Token { text: "cfg", .. }, Token { text: "(", .. }, predicate @ .., _, _] => {
@@ -44,7 +44,8 @@ fn is_excluding(attribute: &[Token<'_>]) -> bool {
     }
 }
 
-/// The value of a `cfg`'s predicate where kernels are compiled; None if it depends on features or other settings.
+/// The value of a `cfg` predicate when kernels are compiled; None if it depends on features or
+/// other settings.
 fn value_of_cfg(predicate: &[Token<'_>]) -> Option<bool> {
     let name = predicate.first()?.text;
     let value = predicate.get(2).map(|token| token.text.trim_matches('"'));
@@ -95,14 +96,14 @@ pub(crate) fn group(tokens: &[Token<'_>]) -> usize {
     tokens.len()
 }
 
-/// A word, a literal or a character of punctuation, and its line, from 1.
+/// A word, a literal or a punctuation character, with its line counted from 1.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'a> {
     pub(crate) text: &'a str,
     pub(crate) line: usize,
 }
 
-/// The tokens of a source file, without its comments.
+/// The tokens of a source file without comments.
 pub(crate) fn tokens(source: &str) -> Vec<Token<'_>> {
     let (mut tokens, mut rest, mut line) = (Vec::new(), source, 1);
     while let Some(first) = rest.chars().next() {
@@ -127,7 +128,7 @@ fn length_of_token(text: &str, first: char) -> usize {
     if text.starts_with("/*") {
         return length_of_comment(text);
     }
-    // A raw string, maybe of bytes.
+    // A raw string, possibly a byte string.
     let quoted = text.trim_start_matches(['b', 'c']);
     if let Some(raw) = quoted.strip_prefix('r').filter(|_| text.len() - quoted.len() <= 1) {
         let hashes = raw.len() - raw.trim_start_matches('#').len();
@@ -138,14 +139,14 @@ fn length_of_token(text: &str, first: char) -> usize {
     }
     match first {
         '"' => length_of_quoted(text, '"'),
-        // A character; what has no second quote behind it is a lifetime.
+        // A character. Without a closing quote it is a lifetime.
         '\'' if text[1..].starts_with('\\') || text[1..].chars().nth(1) == Some('\'') => length_of_quoted(text, '\''),
         _ if is_word(first) => text.find(|c| !is_word(c)).unwrap_or(text.len()),
         _ => first.len_utf8(),
     }
 }
 
-/// The length of a comment with the ones that are nested in it.
+/// The length of a comment including nested comments.
 fn length_of_comment(text: &str) -> usize {
     let (mut depth, mut position) = (0, 0);
     while position < text.len() {

@@ -5,10 +5,10 @@ use std::process::Command;
 use crate::environment::belongs_to_outer_build;
 use crate::{Arch, TARGET};
 
-/// The oldest release of rustc with all unstable features that the kernels and the flags use.
+/// The oldest rustc release with all unstable features that the kernels and the flags use.
 const MIN_RELEASE: (u32, u32) = (1, 95);
 
-/// The commands that install a toolchain, and the systems that each works on.
+/// The commands that install a toolchain, and the systems where each works.
 pub(crate) const RUST_SRC_COMMANDS: [(&str, &str); 2] = [
     ("rustup component add rust-src", "any system with rustup, in this workspace"),
     ("apt-get install rustc-web cargo-web rust-web-src", "Debian, without rustup"),
@@ -26,12 +26,12 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The environment variable with the path of a compiler. If it is set, no other compiler is tried.
+    /// The environment variable with a compiler's path. If it is set, no other compiler is tried.
     pub const RUSTC_VARIABLE: &'static str = "CUDA_BUILDER_RUSTC";
-    /// The environment variable with the path of the cargo for that compiler.
+    /// The environment variable with the path of that compiler's cargo.
     pub const CARGO_VARIABLE: &'static str = "CUDA_BUILDER_CARGO";
 
-    /// A candidate with the cargo of the toolchain's own `bin` directory.
+    /// A candidate with the cargo from the toolchain's own `bin` directory.
     pub fn new(description: &str, rustc: impl Into<PathBuf>) -> Self {
         Self { description: description.to_owned(), rustc: rustc.into(), cargo: None }
     }
@@ -43,8 +43,8 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// The toolchains to try: only that of CUDA_BUILDER_RUSTC, if it is set; otherwise the workspace's own toolchain, then
-/// the operating system's.
+/// The toolchains to try: only the one from CUDA_BUILDER_RUSTC if that is set; otherwise the
+/// workspace's own toolchain, then the operating system's.
 pub fn toolchain_candidates() -> Vec<Candidate> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(rustc) = variable(Candidate::RUSTC_VARIABLE) {
@@ -68,13 +68,13 @@ pub struct Toolchain {
     pub cargo: PathBuf,
     /// Its directory, `rustc --print sysroot`.
     pub sysroot: PathBuf,
-    /// The compiler's name and version and LLVM's, in one line.
+    /// The compiler's name and version and LLVM's version, on one line.
     pub compiler: String,
 }
 
 impl Toolchain {
-    /// A command that runs the toolchain's cargo, without the environment of the build or program that calls this, and
-    /// with permission to use unstable features.
+    /// A command that runs the toolchain's cargo, without the environment of the calling build or
+    /// program, and with permission to use unstable features.
     pub fn cargo_command(&self) -> Command {
         let mut command = Command::new(&self.cargo);
         for (name, _) in std::env::vars_os() {
@@ -87,12 +87,13 @@ impl Toolchain {
     }
 }
 
-/// The first of the candidates that can build PTX for `arch`.
+/// The first candidate that can build PTX for `arch`.
 ///
-/// It runs the compilers in `directory`, by which rustup selects its toolchain. It installs nothing.
+/// It runs the compilers in `directory`, which determines the toolchain that rustup selects. It
+/// installs nothing.
 ///
 /// # Errors
-/// If there is none: why each was rejected.
+/// If there is none, with the reason why each candidate was rejected.
 pub fn find_toolchain(
     candidates: &[Candidate],
     arch: Arch,

@@ -1,4 +1,5 @@
-//! The three cases of a build: the committed PTX is fresh; it is stale, with a toolchain; it is stale, without one.
+//! The three cases of a build: the committed PTX is fresh; it is stale and there is a toolchain; it
+//! is stale and there is none.
 #![cfg(unix)]
 
 mod support;

@@ -83,6 +83,6 @@ fn a_compiler_that_writes_no_ptx_is_an_error() {
     let builder = sandbox.builder().toolchains(vec![sandbox.fake_toolchain("toolchain")]);
     builder.rebuild().unwrap();
     fs::remove_file(sandbox.path("toolchain/kernels.ptx")).unwrap();
-    // The output of the previous call must not be mistaken for the new one.
+    // The output of the previous call must not be mistaken for a new one.
     assert!(matches!(builder.rebuild(), Err(BuilderError::NoPtx { file_name, .. }) if file_name == "tiny_kernels.s"));
 }

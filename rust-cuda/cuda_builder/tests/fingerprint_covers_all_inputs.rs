@@ -94,7 +94,7 @@ fn the_sources_of_programs_do_not_count() {
     sandbox.write("kernels/src/bin/tool.rs", "fn main() {}");
     sandbox.write("kernels/src/bin/other/main.rs", "fn main() {}");
     assert_eq!(fingerprint(&sandbox.builder()), first);
-    // The library is compiled from it too.
+    // The library also includes this file.
     sandbox.change("kernels/src/scaling.rs", "*= factor", "/= factor");
     let changed = fingerprint(&sandbox.builder());
     assert_ne!(changed, first);

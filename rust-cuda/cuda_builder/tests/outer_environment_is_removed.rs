@@ -1,6 +1,6 @@
 //! The environment of the outer build, in which a build script runs, does not affect the compilation of the kernels.
 //!
-//! The environment belongs to a process, so these tests run this program again, as a build script.
+//! The environment belongs to a process, so these tests rerun this program as a build script.
 #![cfg(unix)]
 
 mod support;
@@ -14,7 +14,7 @@ use support::Sandbox;
 #[ignore = "the other tests run it"]
 fn build_script() {
     let Ok(kernels) = std::env::var("BUILD_SCRIPT_KERNELS") else { return };
-    // The toolchain and the target directory are set by the environment only.
+    // Only the environment sets the toolchain and the target directory.
     CudaBuilder::new(kernels).committed("ptx/missing.ptx").build().unwrap_or_else(|error| error.fail_build());
 }
 
@@ -117,7 +117,7 @@ fn every_line_of_an_error_is_passed_to_cargo() {
     assert_eq!(errors.len(), 6, "{stdout}");
     assert_eq!(errors[1], "  - CUDA_BUILDER_RUSTC (/nowhere/rustc): it does not exist");
     assert!(errors[3].contains("rustup component add rust-src"));
-    // Not strict, it is one warning.
+    // If not strict, there is one warning.
     let output = run_build_script(&sandbox, &[nowhere, ("PTX_STRICT", "0")]);
     assert_eq!(output.status.code(), Some(0));
     let stdout = String::from_utf8(output.stdout).unwrap();

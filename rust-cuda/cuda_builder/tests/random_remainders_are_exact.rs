@@ -1,5 +1,5 @@
-//! Random kernels that mix `%` of floats with `/`, `trunc`, `rem_euclid`, constants, signs, branches and loops, compiled and
-//! interpreted, give the host's bits.
+//! Random kernels that mix float `%` with `/`, `trunc`, `rem_euclid`, constants, signs, branches
+//! and loops are compiled and interpreted. They give the same bits as the host.
 
 mod support;
 
@@ -15,24 +15,24 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng};
 use support::real_toolchain;
 
-/// Kernels of each type.
+/// Number of kernels per type.
 const KERNELS: usize = 40;
-/// Statements of a kernel.
+/// Number of statements per kernel.
 const STATEMENTS: usize = 12;
-/// Threads, each with its own x and y.
+/// Number of threads, each with its own x and y.
 const THREADS: usize = 64;
-/// Rounds of each loop, which the compiler does not know.
+/// Iterations of each loop, unknown to the compiler.
 const ROUNDS: u32 = 3;
 
 /// Divisors: some have no exact reciprocal, some are powers of two.
 const DIVISORS: [f64; 14] = [3.0, 7.0, 360.0, 0.7, 1e-3, 1.0, -1.0, 2.0, 4.0, 0.5, -0.5, 0.125, -4.0, -2.5];
-/// The constant divisors of a kernel's own fused approximation. LLVM makes one operation of it and a `%` of the same operands, which
-/// does not compile.
+/// The constant divisors in a kernel's own fused approximation. LLVM would merge the approximation
+/// with a `%` of the same operands, which does not compile.
 const OWN_DIVISORS: [f64; 3] = [1.7, 5.5, 1000.5];
 
 #[derive(Clone, Copy)]
 enum Operand {
-    /// A variable by its number, maybe negated.
+    /// A variable by its number, possibly negated.
     Variable(usize, bool),
     Constant(f64),
 }
@@ -54,16 +54,16 @@ struct Expression(Operation, Operand, Operand);
 
 enum Statement {
     Let(Expression),
-    /// The first if a variable is less than another.
+    /// The first expression if one variable is less than another, otherwise the second.
     If(usize, usize, Expression, Expression),
-    /// A new variable is this one, then the expression of itself and another in each round.
+    /// A new variable that starts as this one. Each iteration combines it with another operand.
     Loop(usize, Operation, Operand),
 }
 
 fn operand(random: &mut ChaCha8Rng, variables: usize) -> Operand {
     match random.random_range(0..8) {
         0 => Operand::Constant(DIVISORS[random.random_range(0..DIVISORS.len())]),
-        // Often the same few, so that parts are shared.
+        // Often choose from the same few variables, so parts are shared.
         1..=4 => Operand::Variable(random.random_range(0..2), random.random_bool(0.2)),
         _ => Operand::Variable(random.random_range(0..variables), random.random_bool(0.2)),
     }
@@ -153,7 +153,7 @@ fn source(name: &str, float: &str, statements: &[Statement]) -> String {
     text + "}\n\n"
 }
 
-/// The bits of each statement's value for one thread, the same for all NaNs.
+/// The bits of each statement's value for one thread, with the same bits for all NaNs.
 macro_rules! evaluate {
     ($name:ident, $float:ident) => {
         fn $name(statements: &[Statement], x: $float, y: $float) -> Vec<u64> {
@@ -206,7 +206,7 @@ macro_rules! evaluate {
 evaluate! { evaluate_f32, f32 }
 evaluate! { evaluate_f64, f64 }
 
-/// A value of any sign and of many magnitudes, or a special one; the same in f32 and f64.
+/// A value of any sign and many magnitudes, or a special one; the same in f32 and f64.
 fn input(random: &mut ChaCha8Rng) -> f64 {
     let value = match random.random_range(0..10) {
         0 => [0.0, -0.0, f32::INFINITY, f32::NAN, f32::MAX, 1e-45, 1.0, -7.0][random.random_range(0..8)],
@@ -219,7 +219,7 @@ fn input(random: &mut ChaCha8Rng) -> f64 {
     value.into()
 }
 
-/// What a kernel stores, by the interpreter.
+/// The values that a kernel stores when it is interpreted.
 fn interpreted(machine: &mut Machine, kernel: &str, bytes: usize, inputs: [&[f64]; 2]) -> Vec<u64> {
     let encoded = |values: &[f64]| -> Vec<u8> {
         match bytes {
@@ -271,7 +271,7 @@ fn random_kernels_have_the_hosts_bits() {
         workspace.join("cuda_std")
     );
     fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
-    // The same versions as here, which are downloaded already.
+    // The same versions as here, which are already downloaded.
     fs::copy(workspace.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let pruned = Command::new(cargo).args(["update", "--workspace", "--offline"]).current_dir(folder.path()).output();

@@ -73,8 +73,8 @@ fn source_line_of(text: &str, instruction: &str) -> String {
 
 #[test]
 fn instructions_have_the_line_in_the_kernels_own_crate() {
-    // Hopper first: the previous test in alphabetical order, which may still run, builds for Turing, and builds for one
-    // architecture wait for each other.
+    // Hopper first: the previous test in alphabetical order, which may still be running, builds for
+    // Turing, and builds for the same architecture wait for each other.
     for arch in [Arch::Sm90, Arch::Sm75] {
         if real_toolchain(arch).is_none() {
             return;
@@ -101,7 +101,7 @@ fn instructions_have_the_line_in_the_kernels_own_crate() {
     }
 }
 
-/// The names for debuggers, with the fields of each line.
+/// The debug names, with the fields of each line.
 fn names(debug: &str) -> Vec<Vec<&str>> {
     let names = debug.strip_prefix("debug information, format 2\n").expect("there must be names");
     names.lines().map(|line| line.split('\t').collect()).collect()
@@ -127,7 +127,7 @@ fn functions_and_variables_have_their_names_in_a_file_beside_the_ptx() {
     let frame = of("scale").find(|fields| fields[0] == "frame").expect("a call is inlined");
     assert_eq!([frame[4], frame[5]], ["tiny-kernels/src/lib.rs", "index"]);
     assert!(frame[3].starts_with(&format!("{call}:")), "{frame:?}");
-    // The parameter is in a register once it has been loaded, with the type f32.
+    // Once the parameter has been loaded, it is in a register with the type f32.
     let factor = of("scale").find(|fields| fields[0] == "variable" && fields[4] == "factor").unwrap();
     let r#type = comments.iter().find(|fields| fields[0] == "type" && fields[1] == factor[3]).unwrap();
     assert_eq!(r#type[2..], ["4", "float", "f32"]);
@@ -157,7 +157,7 @@ fn the_text_does_not_depend_on_the_path_or_the_version() {
     assert_eq!(sandbox.read("out/copy.debug"), sandbox.read(names));
     sandbox.change(names, "\tfactor\t", "\tfaktor\t");
     assert!(matches!(builder(&sandbox, Arch::Sm90).check().unwrap(), Comparison::DebugDiffers { .. }));
-    // The PTX can be used without names, and the old ones do not stay.
+    // The PTX can be used without names, and old names are deleted.
     std::fs::remove_file(sandbox.path(names)).unwrap();
     assert_eq!(builder(&sandbox, Arch::Sm90).check().unwrap(), Comparison::DebugDiffers { line: 1 });
     let ptx = builder(&sandbox, Arch::Sm90).copy_to(sandbox.path("out/copy.ptx")).build().unwrap();
@@ -197,7 +197,7 @@ fn ptxas_rejects_invalid_ptx() {
     assert!(error.contains("ptxas rejects it for sm_75") && error.contains("rett"), "{error}");
 }
 
-/// The kernels with one more.
+/// The kernel crate with an additional kernel.
 fn with_kernel(kernel: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let source = sandbox.read("kernels/src/lib.rs");
@@ -210,7 +210,7 @@ fn kernels_that_crash_an_extra_pass_are_compiled_without_it() {
     if real_toolchain(Arch::Sm75).is_none() {
         return;
     }
-    // A pointer that is chosen between constants and local memory.
+    // A pointer chosen between constants and local memory.
     let sandbox = with_kernel(
         "#[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn chooses(out: *mut u32, n: u32, i: u32) {\n\
          let mut own = [0_u32; 8];\n\
@@ -220,7 +220,7 @@ fn kernels_that_crash_an_extra_pass_are_compiled_without_it() {
     );
     let rebuilt = builder(&sandbox, Arch::Sm75).rebuild().unwrap();
     assert!(rebuilt.body.contains(".entry chooses(") && rebuilt.body.contains(".entry scale("), "{}", rebuilt.body);
-    // A compiler in which the pass is mended says nothing.
+    // A compiler in which the pass is fixed prints nothing.
     let messages = &rebuilt.messages;
     assert!(
         messages.is_empty() || messages.ends_with("find its address space when they run, and are slower"),

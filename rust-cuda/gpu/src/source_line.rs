@@ -30,8 +30,8 @@ fn name_shared_array(fault: &mut Fault, code: Option<Code<'_>>) -> Option<()> {
     Some(())
 }
 
-/// The name and the element size of the array that a line such as `let tile = shared_array![f32;
-/// 64];` declares. The size is None for types other than numbers.
+/// The name and the element size of the array in a declaration such as
+/// `let tile = shared_array![f32; 64];`. The size is None for types other than numbers.
 fn shared_array(line: &str) -> Option<(&str, Option<NonZeroU32>)> {
     let (before, after) = line.split_once("shared_array![")?;
     let pattern = before.rsplit_once("let ")?.1.split(['=', ':']).next()?.trim();

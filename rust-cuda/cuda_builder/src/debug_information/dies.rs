@@ -1,4 +1,4 @@
-//! The entries of DWARF that describe functions, inlined calls, variables and types.
+//! The DWARF entries that describe functions, inlined calls, variables and types.
 
 use std::collections::HashMap;
 
@@ -11,19 +11,20 @@ use super::sections::Sections;
 
 type Slice<'s> = EndianSlice<'s, LittleEndian>;
 
-/// A debugging information entry. Other entries are named by their offset in `.debug_info`.
+/// A debugging information entry (DIE). Other entries are referenced by their offset in
+/// `.debug_info`.
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     pub(super) tag: DwTag,
     /// Indices of its children.
     pub(super) children: Vec<usize>,
     pub(super) name: Option<String>,
-    /// The abstract entry that this one is an instance of, or the declaration of this one.
+    /// The abstract entry that this one is an instance of, or its declaration.
     origin: Option<usize>,
     pub(super) r#type: Option<usize>,
     /// The lines of its code: the first, and the one after the last.
     pub(super) lines: Option<(u32, u32)>,
-    /// The file's number, the line and the column of an inlined call.
+    /// The file number, line and column of an inlined call.
     pub(super) call: Option<(u64, u64, u64)>,
     pub(super) location: Location,
     pub(super) bytes: Option<u64>,
@@ -34,15 +35,16 @@ pub(super) struct Die {
     pub(super) count: Option<u64>,
 }
 
-/// Where a variable is.
+/// The location of a variable's value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Location {
-    /// Nowhere: the compiler has removed it.
+    /// None: the compiler has removed the variable.
     #[default]
     Nowhere,
-    /// The value of an expression wherever the variable is in scope.
+    /// The value of an expression, valid wherever the variable is in scope.
     Everywhere(Vec<u8>),
-    /// The value of an expression in each of some lines: the first, the one after the last.
+    /// The values of expressions in ranges of lines: the first line, the one after the last, and
+    /// the expression.
     Lines(Vec<(u32, u32, Vec<u8>)>),
     /// A constant.
     Constant(u64),
@@ -146,7 +148,7 @@ impl Dies {
         self.by_offset.get(&offset).map(|index| &self.entries[*index])
     }
 
-    /// The name of an entry, which may be that of its abstract one.
+    /// The name of an entry or of its abstract entry.
     pub(super) fn name<'d>(&'d self, die: &'d Die) -> Option<&'d str> {
         self.with_origins(die).find_map(|die| die.name.as_deref())
     }
@@ -156,7 +158,7 @@ impl Dies {
         self.with_origins(die).find_map(|die| die.r#type)
     }
 
-    /// An entry, its abstract one, and the declaration of that.
+    /// An entry, its abstract entry, and that entry's declaration.
     fn with_origins<'d>(&'d self, die: &'d Die) -> impl Iterator<Item = &'d Die> {
         std::iter::successors(Some(die), |die| self.at(die.origin?)).take(3)
     }
@@ -191,7 +193,7 @@ fn file(attribute: &Attribute<Slice<'_>>) -> Option<u64> {
     }
 }
 
-/// The offset of a member: a number, or in DWARF 2 the expression `DW_OP_plus_uconst OFFSET`.
+/// The offset of a member: a number or, in DWARF 2, the expression `DW_OP_plus_uconst OFFSET`.
 fn member_offset(attribute: &Attribute<Slice<'_>>) -> Option<u64> {
     match attribute.value() {
         AttributeValue::Exprloc(expression) => {

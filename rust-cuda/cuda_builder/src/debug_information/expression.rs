@@ -1,12 +1,13 @@
-//! Expressions for the values of variables, from DWARF's bytes to text.
+//! Converts DWARF expressions for the values of variables to text.
 
 use gimli::{EndianSlice, LittleEndian, Reader};
 
-/// The text of an expression: pieces, separated by `|`. Unless there is only one, a piece begins with its size in bytes
-/// and `:` where the piece before has another size. It is in postfix notation, `%rd4,8,plus`, and empty where the
-/// compiler has removed it.
+/// The text of an expression: pieces separated by `|`. If there are several pieces, a piece begins
+/// with its size in bytes and `:` unless the previous piece has the same size. A piece is in
+/// postfix notation, `%rd4,8,plus`, and empty if the compiler has removed it.
 ///
-/// None if the compiler has removed the value, or the expression has an operation that no value in registers needs.
+/// None if the compiler has removed the value, or the expression has an operation that is not
+/// needed for values in registers.
 pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
     let mut input = EndianSlice::new(bytes, LittleEndian);
     let (mut pieces, mut words) = (Vec::new(), Vec::<String>::new());
@@ -38,7 +39,8 @@ pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
             gimli::DW_OP_shr => "shr".to_owned(),
             gimli::DW_OP_shra => "shra".to_owned(),
             gimli::DW_OP_xor => "xor".to_owned(),
-            // Says that the value is not in memory, which DWARF 2 cannot say and no value here is.
+            // It says that the value is not in memory. DWARF 2 cannot express this, and no value
+            // here is in memory.
             gimli::DW_OP_stack_value => continue,
             _ => return None,
         };
@@ -51,7 +53,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// The name of a register of PTX, whose letters are the bytes of its number in DWARF.
+/// The name of a PTX register, which DWARF encodes in the bytes of its number.
 fn register_name(number: u64) -> Option<String> {
     let name: Vec<u8> = number.to_be_bytes().into_iter().skip_while(|byte| *byte == 0).collect();
     let name = String::from_utf8(name).ok()?;
@@ -82,7 +84,8 @@ mod tests {
 
     #[test]
     fn other_expressions_have_no_text() {
-        // Nothing, DW_OP_fbreg, a register whose number is no name, a piece followed by a value, a cut number.
+        // Nothing, DW_OP_fbreg, a register number that is not a name, a piece followed by a value,
+        // a truncated number.
         for bytes in [&[][..], &[0x91, 0], &[0x90, 5], &[0x30, 0x93, 4, 0x30], &[0x10, 0x80]] {
             assert_eq!(text_of(bytes), None, "{bytes:x?}");
         }

@@ -1,27 +1,27 @@
-//! The inlined calls of each function, and the frame of each instruction.
+//! The inlined calls in each function, and the frame of each instruction.
 
 use std::collections::HashMap;
 
 use super::dies::{Die, Dies};
 use crate::source_lines::{Position, Traced};
 
-/// A function of the PTX.
+/// A function in the PTX.
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) name: String,
-    /// The line of its name.
+    /// The line with its name.
     pub(super) first_line: u32,
-    /// The function itself, then the inlined calls of functions of the kernels' own crate.
+    /// The function itself, followed by inlined calls to functions in the kernels' own crate.
     pub(super) frames: Vec<Frame>,
-    /// Lines from which on the instructions belong to another frame, with the frame's index.
+    /// The lines from which on instructions belong to another frame, with that frame's index.
     pub(super) lines: Vec<(u32, usize)>,
 }
 
-/// A function, or an inlined call of one.
+/// A function, or an inlined call to one.
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) name: String,
-    /// Index of its entry.
+    /// The index of its entry.
     pub(super) entry: usize,
     /// The frame that it is called from.
     pub(super) caller: usize,
@@ -29,10 +29,11 @@ pub(super) struct Frame {
     pub(super) call: (String, u32, u32),
 }
 
-/// Name of the function into which `#[kernel]` puts a kernel's body, and which is inlined into the kernel's entry.
+/// Name of the function that `#[kernel]` creates for a kernel's body. It is inlined into the
+/// kernel's entry.
 const BODY: &str = "__cuda_std_kernel_body";
 
-/// All functions of a module, in the order of the text.
+/// All functions of a module, in text order.
 pub(super) fn functions(dies: &Dies, traced: &Traced) -> Vec<Function> {
     let starts: Vec<(u32, &str)> =
         (1..).zip(traced.text.lines()).filter_map(|(line, text)| Some((line, function_name(text)?))).collect();
@@ -56,11 +57,12 @@ pub(super) fn functions(dies: &Dies, traced: &Traced) -> Vec<Function> {
 }
 
 impl Function {
-    /// The frame of an instruction at `line` with this inlined-at chain, in the function `entry`. Adds the frames that
-    /// are new.
+    /// The frame of an instruction at `line` with this inlined-at chain, in the function `entry`.
+    /// Adds missing frames.
     fn frame_of(&mut self, dies: &Dies, traced: &Traced, mut entry: usize, (line, chain): (u32, &[Position])) -> usize {
         let mut frame = 0;
-        // The latest position in a function that has a frame: where the next one is called.
+        // The most recent position in a function with a frame, which is where the next one is
+        // called.
         let mut call = None;
         for pair in chain.windows(2).rev() {
             let [position, caller] = pair else { unreachable!("windows of two") };
@@ -74,7 +76,7 @@ impl Function {
             }
             let name = dies.name(&dies.entries[callee]).unwrap_or("?");
             if name == BODY && frame == 0 {
-                // To the user it is the kernel.
+                // Users see it as the kernel.
                 self.frames[0].entry = callee;
                 continue;
             }
@@ -89,8 +91,8 @@ impl Function {
     }
 }
 
-/// The inlined call at a position in the function or call `entry`: if there are several, the one with the least code
-/// around `line`.
+/// The inlined call at a position in the function or call `entry`. If there are several, the one
+/// with the least code around `line`.
 fn callee(dies: &Dies, traced: &Traced, entry: usize, at: &Position, line: u32) -> Option<usize> {
     let mut best = None;
     let mut pending = dies.entries[entry].children.clone();
@@ -117,10 +119,10 @@ fn is_called_at(die: &Die, traced: &Traced, at: &Position) -> bool {
         && file.is_some_and(|file| **file == *at.file)
 }
 
-/// The name of the function that a line of PTX declares or defines.
+/// The name of the function that a PTX line declares or defines.
 fn function_name(line: &str) -> Option<&str> {
     let after = [".entry ", ".func "].iter().find_map(|word| Some(line.split_once(word)?.1))?;
-    // A function's result comes before its name, in parentheses.
+    // A function's result is in parentheses in front of its name.
     let after = after.trim_start();
     let after = if after.starts_with('(') { after.split_once(')')?.1.trim_start() } else { after };
     after.split(['(', ' ', '\t']).next().filter(|name| !name.is_empty())

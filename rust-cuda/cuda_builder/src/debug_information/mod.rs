@@ -1,7 +1,8 @@
-//! Names of functions and variables for debuggers, in a file of their own beside the PTX.
+//! Debug names of functions and variables, in a separate file beside the PTX.
 //!
-//! The compiler's debug information would make every kernel slower to load, and drivers compile kernels without
-//! optimisation where the PTX says `debug`. The file keeps what a debugger of the kernels' own crate needs:
+//! The compiler's debug information would make every kernel slower to load, and drivers compile
+//! kernels without optimization if the PTX says `debug`. The file keeps what a debugger for the
+//! kernels' own crate needs:
 //!
 //! ```text
 //! debug information, format 2
@@ -13,17 +14,19 @@
 //! variable⇥1⇥40-200⇥0⇥sum⇥60-90 %r5⇥92-100 0
 //! ```
 //!
-//! Fields are separated by tabs. Lines count from the line of the function's name.
-//! - A function has the SHA-256 of its text, from the line of its name up to the one with `}` alone: what follows is of
-//!   exactly this code, in whichever file it is.
-//! - A type has its number, its size in bytes and its kind. A structure's members have offset, type and name; an
-//!   array's element has a type, and their number.
-//! - A frame is a call that is inlined: its number, its caller's, the line and column of the call and their file, and the
-//!   function's name. Frame 0 is the function itself. Calls into other crates are not listed; a frame's caller is then
-//!   the nearest one that is.
-//! - `lines` has the frames of the instructions: each holds from its line to that of the next.
-//! - A variable has its frame, the lines of its scope, its type and its name, then the lines in which its value is known
-//!   and the value ([`expression::text_of`]). An end of a range is the line after its last.
+//! Fields are separated by tabs. Lines are relative to the line with the function's name.
+//! - A function has the SHA-256 of its text, from the line with its name to the line with only `}`.
+//!   The following lines apply to exactly this code, in whichever file it is.
+//! - A type has its number, its size in bytes and its kind. A structure's members have offset, type
+//!   and name. An array's elements have a type and a count.
+//! - A frame is an inlined call: its number, its caller's number, the line, column and file of the
+//!   call, and the function's name. Frame 0 is the function itself. Calls into other crates are not
+//!   listed; the caller of a frame is then the nearest listed frame.
+//! - `lines` has the frames of the instructions: each applies from its line to the next entry's
+//!   line.
+//! - A variable has its frame, the lines of its scope, its type and its name, followed by the lines
+//!   in which its value is known and the value ([`expression::text_of`]). The end of a range is the
+//!   line after its last.
 
 mod dies;
 mod expression;
@@ -43,8 +46,9 @@ use sections::Sections;
 /// The first line of the file.
 const TITLE: &str = "debug information, format 2";
 
-/// The file's contents for a PTX text. `raw` is what the compiler wrote, `traced` the same without debug information. If
-/// that cannot be read, the file says why: kernels run without it. Empty if the compiler wrote none.
+/// The file's contents for a PTX text. `raw` is the compiler's output, `traced` the same without
+/// debug information. If that cannot be read, the file contains the reason: kernels run without it.
+/// Empty if the compiler wrote none.
 pub(crate) fn contents(raw: &str, traced: &Traced) -> String {
     let labels = traced.labels.iter().map(|(label, line)| (label.as_str(), *line)).collect();
     let described = match Sections::read(raw, &labels) {
@@ -84,7 +88,7 @@ fn describe(dies: &Dies, traced: &Traced) -> String {
     types.lines() + &functions
 }
 
-/// A function's lines, from that of its name, counted from 1, up to its closing brace.
+/// A function's lines, from the line with its name, counted from 1, to its closing brace.
 fn text_of_function(text: &str, first_line: u32) -> &str {
     let skipped: usize = text.split_inclusive('\n').take(first_line as usize - 1).map(str::len).sum();
     let rest = &text[skipped..];

@@ -1,8 +1,8 @@
-//! The sections of debug information, from LLVM's text to bytes.
+//! Converts debug information sections from LLVM's text to bytes.
 
 use std::collections::HashMap;
 
-/// Sections of debug information as bytes, in which a position in the code is the number of a line of the PTX.
+/// Debug information sections as bytes. Positions in the code are PTX line numbers.
 #[derive(Debug, Default)]
 pub(super) struct Sections {
     pub(super) info: Vec<u8>,
@@ -14,14 +14,14 @@ const INFO: &str = ".debug_info";
 const ABBREVIATIONS: &str = ".debug_abbrev";
 const LOCATIONS: &str = ".debug_loc";
 
-/// An integer that refers to a label: its place, its size in bytes, and the expression.
+/// A reference to a label: its offset, its size in bytes, and the expression.
 struct Reference<'t> {
     offset: usize,
     bytes: usize,
     expression: &'t str,
 }
 
-/// A section while it is read.
+/// A section that is being read.
 #[derive(Default)]
 struct Section<'t> {
     bytes: Vec<u8>,
@@ -29,10 +29,10 @@ struct Section<'t> {
 }
 
 impl Sections {
-    /// Reads `.section .debug_info`, `.debug_abbrev` and `.debug_loc` from the compiler's text. `positions` has the
-    /// labels in the code that is kept.
+    /// Reads `.section .debug_info`, `.debug_abbrev` and `.debug_loc` from the compiler's text.
+    /// `positions` contains the labels in the code that is kept.
     ///
-    /// None if a line is not understood.
+    /// None if a line is not recognized.
     pub(super) fn read(text: &str, positions: &HashMap<&str, u32>) -> Option<Self> {
         let mut sections: HashMap<&str, Section<'_>> = HashMap::new();
         let mut labels: HashMap<&str, u64> = positions.iter().map(|(label, line)| (*label, u64::from(*line))).collect();
@@ -47,7 +47,8 @@ impl Sections {
             } else if code == "}" {
                 current = None;
             } else if let (None, Some(label)) = (current, code.strip_suffix(':')) {
-                // In a function that no kernel reaches, which the text has no more: before every line.
+                // A label in a function that was removed because no kernel reaches it: before every
+                // line.
                 labels.entry(label).or_insert(0);
             } else if let Some(section) = current.and_then(|name| sections.get_mut(name)) {
                 if let Some(label) = code.strip_suffix(':') {
@@ -92,8 +93,8 @@ impl<'t> Section<'t> {
     }
 }
 
-/// The value of `label`, `label+8` or `label-label`. Other names, of variables in memory and of `.debug_line`, have the
-/// value 0.
+/// The value of `label`, `label+8` or `label-label`. Other names, such as variables in memory or
+/// labels in `.debug_line`, have the value 0.
 fn value_of(expression: &str, labels: &HashMap<&str, u64>) -> Option<u64> {
     let is_label = |text: &str| text.starts_with("$L__");
     let term = |text: &str| text.parse().ok().or_else(|| labels.get(text).copied().or((!is_label(text)).then_some(0)));

@@ -5,16 +5,16 @@ use std::fmt::Write;
 
 use super::dies::{Die, Dies};
 
-/// The types that variables have, numbered in the order of their first use.
+/// The types of variables, numbered in order of first use.
 #[derive(Debug)]
 pub(super) struct Types<'d> {
     dies: &'d Dies,
     numbers: HashMap<usize, Option<usize>>,
-    /// The line of each; empty while it is being made.
+    /// The line of each type; empty while it is being created.
     lines: Vec<String>,
 }
 
-/// Nesting beyond which a type's parts are not described.
+/// Nesting depth beyond which a type's parts are not described.
 const MAX_DEPTH: usize = 8;
 
 impl<'d> Types<'d> {
@@ -22,7 +22,7 @@ impl<'d> Types<'d> {
         Self { dies, numbers: HashMap::new(), lines: Vec::new() }
     }
 
-    /// The number of the type at an offset; None for one without bytes.
+    /// The number of the type at an offset; None for a type of size 0.
     pub(super) fn number(&mut self, offset: usize) -> Option<usize> {
         self.number_within(offset, 0)
     }
@@ -57,7 +57,7 @@ impl<'d> Types<'d> {
                     let Some(part) = member.r#type.and_then(|of| self.number_within(of, depth + 1)) else { continue };
                     let _ = write!(parts, "\t{offset}:{part}:{}", dies.name(member).unwrap_or("?"));
                 }
-                // Enumerations with data have variants in place of members.
+                // Enumerations with data have variants instead of members.
                 if parts.is_empty() { "other" } else { "struct" }
             }
             (gimli::DW_TAG_array_type, _) if depth < MAX_DEPTH => {
@@ -95,7 +95,7 @@ impl<'d> Types<'d> {
         children.find(|child| child.tag == gimli::DW_TAG_subrange_type)?.count
     }
 
-    /// `[f32; 8]`, for arrays, which have no name.
+    /// The name `[f32; 8]` for an array, which has no name in DWARF.
     fn array_name(&self, die: &Die) -> Option<String> {
         let of = self.dies.at(die.r#type.filter(|_| die.tag == gimli::DW_TAG_array_type)?)?;
         let of = self.dies.name(of).map(str::to_owned).or_else(|| self.array_name(of))?;

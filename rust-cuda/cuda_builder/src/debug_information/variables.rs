@@ -1,4 +1,4 @@
-//! The variables of a function's frames, and where their values are.
+//! The variables in a function's frames, and the locations of their values.
 
 use super::dies::{Die, Dies, Location};
 use super::expression::text_of;
@@ -13,11 +13,11 @@ pub(super) struct Variable {
     pub(super) r#type: usize,
     /// The lines in which it is in scope: the first, and the one after the last.
     pub(super) scope: (u32, u32),
-    /// Lines in which its value is known, and the value's text.
+    /// Lines in which its value is known, and the text of the value.
     pub(super) values: Vec<(u32, u32, String)>,
 }
 
-/// The variables of all frames of a function, in the order of their declaration.
+/// The variables in all frames of a function, in order of declaration.
 pub(super) fn of_function(dies: &Dies, function: &Function, types: &mut Types<'_>) -> Vec<Variable> {
     let mut found = Vec::new();
     for (number, frame) in function.frames.iter().enumerate() {
@@ -50,7 +50,7 @@ fn add(
     }
 }
 
-/// The known values of a variable, by ascending lines.
+/// The known values of a variable, sorted by line.
 fn values(die: &Die, scope: (u32, u32)) -> Vec<(u32, u32, String)> {
     let mut values = match &die.location {
         Location::Nowhere => Vec::new(),

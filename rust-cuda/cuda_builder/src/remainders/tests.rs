@@ -51,7 +51,7 @@ fn a_remainder_becomes_a_call() {
     for gone in ["div.rn", "cvt.rzi", "neg.f32", "fma.rn", "testp", "selp"] {
         assert!(!text.contains(gone), "{gone}: {text}");
     }
-    // It is declared before the kernel, and defined after it.
+    // It is declared before the kernel and defined after it.
     assert!(text.find("__cuda_std_fmodf\n(") < text.find("call.uni"), "{text}");
 }
 
@@ -61,20 +61,20 @@ fn parts_may_be_shared_in_other_lines_copied_and_negated() {
         ("\tcvt.rzi", "\t.loc\t1 9 9\n\tcvt.rzi"),
         ("div.rn.f32 \t%r7, %r5, %r6;", "div.rn.f32 \t%r7, %r5, %r6;\n\tst.global.b32 \t[%rd2], %r7;"),
         ("div.rn.f32 \t%r7, %r5", "mov.b32 \t%r4, %r5;\n\tdiv.rn.f32 \t%r7, %r4"),
-        // By −y, whose sign is taken out of the quotient.
+        // By −y, with the sign factored out of the quotient.
         (
             "%r7, %r5, %r6;\n\tcvt.rzi.f32.f32 \t%r8, %r7;\n\tneg.f32 \t%r9, %r8;",
             "%r7, %r5, %r3;\n\tneg.f32 \t%r3, %r6;\n\tcvt.rzi.f32.f32 \t%r9, %r7;",
         ),
         ("fma.rn.f32 \t%r10, %r9, %r6, %r5", "fma.rn.f32 \t%r10, %r6, %r9, %r5"),
-        // A register that has another value later.
+        // A register that gets another value later.
         ("\tst.global", "$L__BB1_2:\n\tadd.rn.f32 \t%r8, %r8, %r8;\n\tst.global"),
     ] {
         assert!(PTX.contains(from), "{from}");
         let text = exact(&PTX.replace(from, to), IR);
         assert!(text.contains("[param1], %r6;") && !text.contains("fma.rn"), "{to}: {text}");
     }
-    // A value of the approximation that is used elsewhere is still computed.
+    // A value of the approximation that is also used elsewhere is still computed.
     let text = exact(&PTX.replace("[%rd14], %r11", "[%rd14], %r8"), IR);
     assert!(text.contains("cvt.rzi.f32.f32 \t%r8, %r7") && text.contains("div.rn"), "{text}");
     // Another remainder shares the test.
@@ -125,13 +125,13 @@ fn a_remainder_by_a_constant_becomes_a_call_where_the_source_has_one() {
     let ir = IR.replace("%3", "7.000000e+00");
     let text = exact(&ptx, &ir);
     assert!(text.contains("[param1], 0f40E00000;") && !text.contains("div.rn"), "{text}");
-    // The same operands elsewhere are a kernel's own.
+    // The same operands elsewhere belong to the kernel itself.
     let own = format!("{}\tfma.rn.f32 \t%r20, %r8, 0fC0E00000, %r5;\n\tret;\n}}\n", &ptx[..ptx.find("\tst.").unwrap()])
         .replace("\tfma.rn.f32 \t%r20", "\t.loc\t1 8 2\n\tfma.rn.f32 \t%r20");
     let text = exact(&own, &ir);
     assert_eq!(text.matches("call.uni").count(), 1);
     assert!(text.contains("fma.rn.f32 \t%r20, %r8, 0fC0E00000, %r5"), "{text}");
-    // Where the compiler has lost a line, the constant tells.
+    // If the compiler has lost a line, the constant decides.
     assert_eq!(exact(&own.replace(".loc\t1 8 2", ".loc\t1 0 0"), &ir).matches("call.uni").count(), 2);
     for lost in [ir.replace(", !dbg !5", ""), ir.replace("line: 6, column: 9", "line: 0")] {
         assert_eq!(exact(&own, &lost).matches("call.uni").count(), 2);
@@ -147,7 +147,7 @@ fn a_remainder_by_a_power_of_two_is_exact_from_one_on() {
     for (factor, minus_y, y) in [("0f3E800000", "0fC0800000", "4.0e+00"), ("0fBE800000", "0f40800000", "-4.0e+00")] {
         assert_eq!(exact(&product(factor, minus_y), &ir(y)), product(factor, minus_y));
     }
-    // The quotient by less than one may be infinite.
+    // The quotient by a number less than one may be infinite.
     let text = exact(&product("0f41000000", "0fBE000000"), &ir("1.250000e-01"));
     assert!(text.contains("[param1], 0f3E000000;") && !text.contains("mul.rn"), "{text}");
     let half = by_constant("add.rn.f32 \t%r7, %r5, %r5", "0fBF000000");
@@ -194,7 +194,7 @@ fn a_remainder_that_is_not_found_is_an_error_with_its_line() {
             "{to}: {error}"
         );
     }
-    // One of two.
+    // One of two is missing.
     let two = IR.replace("}\n!2", "  %9 = frem float %8, %3, !dbg !5\n}\n!2");
     assert!(with_exact_remainders(PTX, &two, &str::to_owned).is_err());
 }
@@ -207,7 +207,7 @@ fn a_sum_that_a_kernel_has_too_stays_beside_the_remainder() {
         "{text}"
     );
     assert!(!text.contains("selp") && text.find("fma.rn") < text.find("call.uni"), "{text}");
-    // Of a constant divisor, the two cannot be told apart.
+    // For a constant divisor, the two cannot be distinguished.
     let ptx = by_constant("div.rn.f32 \t%r7, %r5, 0f40E00000", "0fC0E00000");
     let own = "  %8 = tail call float @llvm.trunc.f32(float %7), !dbg !5\n  %9 = tail call noundef float @llvm.fma.f32(float %8, float \
                -7.000000e+00, float %2), !dbg !6\n}\n!2";

@@ -1,24 +1,25 @@
-//! The remainders of floats in LLVM IR.
+//! The float remainders in LLVM IR.
 
 use std::collections::BTreeSet;
 
 use crate::BuilderError;
 use crate::llvm_ir::{Place, location_of, metadata, place, place_in_source};
 
-/// A remainder of the IR, as `%z = frem float %x, %y, !dbg !7`.
+/// A remainder in the IR, such as `%z = frem float %x, %y, !dbg !7`.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
-    /// Its name in the PTX.
+    /// The function's name in the PTX.
     pub(super) function: String,
-    /// Type and operands, as in the IR.
+    /// Type and operands as in the IR.
     pub(super) operands: String,
     pub(super) divisor: Divisor,
-    /// None if the compiler did not keep it, as where it joins code of two branches.
+    /// The location. None if the compiler did not keep it, for example where it merges code from
+    /// two branches.
     pub(super) place: Option<Place>,
-    /// The number of the place's metadata.
+    /// The number of the location's metadata.
     location: Option<u32>,
-    /// Whether the function has a fused approximation of its own with the same x and the same constant: the compiler may make one
-    /// operation of both.
+    /// Whether the function also contains its own fused approximation with the same x and the same
+    /// constant: the compiler may merge both.
     pub(super) is_shared: bool,
 }
 
@@ -27,15 +28,16 @@ pub(super) enum Divisor {
     Register,
     /// Its magnitude.
     Constant(f64),
-    /// A constant in a form that is not read, as of a vector.
+    /// A constant in a form that is not supported, such as a vector.
     Unknown,
 }
 
-/// The remainders of an IR, except those for which a kernel allows an approximation.
+/// The remainders in the IR, except those for which a kernel allows an approximation.
 pub(super) fn remainders(ir: &str) -> Vec<Written> {
     let mut function = String::new();
     let mut found: Vec<Written> = Vec::new();
-    // Those of the function: its truncated values; x and the constant of its sums with products of these.
+    // For each function: its truncated values; x and the constant in its sums with products of
+    // these.
     let (mut truncated, mut own) = (BTreeSet::new(), Vec::new());
     for line in ir.lines() {
         if line.starts_with("define ") {
@@ -77,7 +79,8 @@ pub(super) fn remainders(ir: &str) -> Vec<Written> {
 }
 
 impl Written {
-    /// The dividend, and the divisor if it is a constant: of registers, the choice of x tells the remainder.
+    /// The dividend, and the divisor if it is constant. If the divisor is a register, the selection
+    /// of x identifies the remainder.
     fn x_and_divisor(&self) -> (String, Divisor) {
         let x = self.operands.rsplit_once(", ").map_or("", |(x, _)| x);
         let is_register = self.divisor == Divisor::Register;
@@ -90,7 +93,7 @@ impl Written {
     }
 }
 
-/// The name that the PTX has for a function, from the line that defines it.
+/// The name of a function in the PTX, from the line that defines it.
 fn function_of(definition: &str) -> String {
     let name = definition.split_once('@').map_or("", |(_, rest)| rest);
     let end = |c: char| !(c.is_ascii_alphanumeric() || "_$.-".contains(c));
@@ -105,7 +108,7 @@ fn divisor(operand: &str) -> Divisor {
     if operand.starts_with('%') {
         return Divisor::Register;
     }
-    // A float that has no short decimal form is written as the bits of a double.
+    // A float without a short decimal form is written as the bits of a double.
     let value = match operand.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).map(f64::from_bits).ok(),
         None => operand.parse().ok(),

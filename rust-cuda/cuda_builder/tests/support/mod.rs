@@ -65,7 +65,7 @@ impl Sandbox {
         self.write(relative, &text.replace(from, to));
     }
 
-    /// A builder of the kernel crate without a toolchain.
+    /// A builder for the kernel crate without a toolchain.
     pub(crate) fn builder(&self) -> CudaBuilder {
         CudaBuilder::new(self.path("kernels"))
             .committed_dir(self.path("kernels/ptx"))
@@ -73,8 +73,8 @@ impl Sandbox {
             .toolchains(Vec::new())
     }
 
-    /// A complete fake toolchain in the directory `relative`. Its programs answer from the files in it, which a test
-    /// may change.
+    /// A complete fake toolchain in the directory `relative`. Its programs answer from the files in
+    /// that directory, which a test may change.
     #[cfg(unix)]
     pub(crate) fn fake_toolchain(&self, relative: &str) -> cuda_builder::Candidate {
         let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fake-toolchain");
