@@ -1,4 +1,4 @@
-//! A child process with a time limit, whose output goes to a file.
+//! Runs a child process with a time limit and captures its output in a file.
 
 mod own_time;
 
@@ -13,9 +13,9 @@ pub use own_time::own_time;
 
 /// Interval at which the child's status is polled.
 const POLL: Duration = Duration::from_millis(10);
-/// Bytes of each stream of a child that are read.
+/// Maximum number of bytes read from each of a child's output streams.
 const MAX_OUTPUT: u64 = 64 << 20;
-/// Maximum wait for a killed child to exit: one that is blocked in the driver exits late, or never.
+/// Maximum wait for a killed child to exit. A child that is blocked in the driver exits late or never.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The error of [`run`].
@@ -47,11 +47,11 @@ impl ChildError {
 pub struct Finished {
     /// None if it was killed at the time limit.
     pub status: Option<ExitStatus>,
-    /// From its start to its end.
+    /// Time from start to end.
     pub elapsed: Duration,
-    /// Its standard output, of which the first 64 MiB are read, with invalid UTF-8 replaced.
+    /// The first 64 MiB of standard output, with invalid UTF-8 replaced.
     pub stdout: String,
-    /// Its standard error, likewise.
+    /// The first 64 MiB of standard error, with invalid UTF-8 replaced.
     pub stderr: String,
 }
 
@@ -61,7 +61,7 @@ impl Finished {
         self.status.is_some_and(|status| status.success())
     }
 
-    /// How it ended: "exit status: 1", or that it exceeded its limit.
+    /// Describes how it ended: "exit status: 1", or that it exceeded its limit.
     pub fn ending(&self) -> String {
         match self.status {
             Some(status) => status.to_string(),
@@ -70,9 +70,10 @@ impl Finished {
     }
 }
 
-/// Runs `command` to its end or to `limit`, and appends its output to `log` under `title`.
+/// Runs `command` until it ends or reaches `limit`, and appends its output to `log` under `title`.
 ///
-/// At the limit the whole process group is killed, so that a wrapper's child does not occupy the GPU.
+/// At the limit, the whole process group is killed, so a wrapper's child does not keep the GPU
+/// busy.
 ///
 /// The inner error says why the command could not be started.
 ///
@@ -88,7 +89,7 @@ pub fn run(
     run_by(&|| start.elapsed(), command, limit, title, log)
 }
 
-/// [`run`] by another clock, which tests move.
+/// Runs a command like [`run`], but measures time with a clock that tests can control.
 ///
 /// # Errors
 /// As [`run`].
@@ -134,13 +135,15 @@ fn remove(path: &Path) -> Result<(), ChildError> {
     std::fs::remove_file(path).map_err(ChildError::file("remove", path))
 }
 
-/// Waits for a child and returns its status. Kills it once its time `is_over`, with the process group that it may lead, and returns None.
+/// Waits for a child and returns its status. Once `is_over` returns true, kills the child and the
+/// process group it may lead, and returns `None`.
 ///
 /// # Errors
 /// If its status cannot be read.
 pub fn wait_or_kill(child: &mut Child, is_over: impl Fn() -> bool) -> io::Result<Option<ExitStatus>> {
     loop {
-        // Asked before the status: a child that ended in time is never taken for a killed one, however late this process is.
+        // Read before the status: a child that ended in time is never reported as killed, however
+        // late this process runs.
         let is_over = is_over();
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
@@ -150,7 +153,7 @@ pub fn wait_or_kill(child: &mut Child, is_over: impl Fn() -> bool) -> io::Result
         }
         thread::sleep(POLL);
     }
-    // A failure means that all of it has ended.
+    // An error means that all processes have ended.
     let _ = child.kill();
     kill_group(child);
     let killed = Instant::now();
@@ -191,7 +194,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (log, pipe) = (folder.path().join("log"), folder.path().join("pipe"));
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        // The end of the pipe is the end of the last process that has it open.
+        // The pipe closes when the last process that has it open ends.
         let script = r#"exec 3> "$0"; (sleep 60; echo survived >&3) & echo begun; sleep 60"#;
         let reader = thread::spawn({
             let pipe = pipe.clone();
@@ -201,7 +204,7 @@ mod tests {
         command.args(["-c", script]).arg(&pipe);
         let printed = log.with_extension("stdout");
         let minute = Duration::from_secs(60);
-        // The time has passed once the child has printed its line.
+        // The time limit passes once the child has printed its line.
         let has_begun = || std::fs::read_to_string(&printed).is_ok_and(|text| text == "begun\n");
         let clock = || if has_begun() { minute } else { Duration::ZERO };
         let finished = run_by(&clock, &mut command, minute, "shell", &log).unwrap().unwrap();

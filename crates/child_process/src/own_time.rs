@@ -1,19 +1,21 @@
-//! Elapsed time, less the time in which child processes wait for a processor because the machine is busy.
+//! Elapsed time, minus the time that child processes spend waiting for a processor on a busy machine.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Interval at which the processes are read.
+/// Interval at which process delays are read.
 const READ: Duration = Duration::from_secs(1);
-/// Maximum ratio of the elapsed time to this one: threads of a child also wait for each other's processors.
+/// Maximum ratio of elapsed time to own time. Threads of one child also wait for each other's processors.
 const MAX_RATIO: u32 = 8;
 
-/// A clock for [`run_by`](crate::run_by) that leaves out the time in which this process's descendants wait for a processor.
+/// A clock for [`run_by`](crate::run_by) that excludes the time in which this process's descendants
+/// wait for a processor.
 ///
-/// It shows the elapsed time since this call, less those waits, but at least an eighth of it. A child that sleeps or computes moves it.
-/// Where the system does not tell the waits, it is the elapsed time.
+/// It returns the elapsed time since this call minus those waits, but at least an eighth of it. It
+/// advances while a child sleeps or computes. On systems that do not report the waits, it is the
+/// elapsed time.
 pub fn own_time() -> impl Fn() -> Duration {
     let start = Instant::now();
     let state = std::cell::RefCell::new((start, Delays::default()));
@@ -31,19 +33,19 @@ pub fn own_time() -> impl Fn() -> Duration {
 /// How long processes have waited.
 #[derive(Default)]
 struct Delays {
-    /// Of all processes, also of those that have ended.
+    /// Total over all processes, including those that have ended.
     total: Duration,
-    /// Of each process when it was read last.
+    /// Delay of each process at the last reading.
     last: HashMap<u32, Duration>,
 }
 
 impl Delays {
-    /// Reads the descendants of process `root` in Linux's folder of processes.
+    /// Reads the delays of process `root`'s descendants from Linux's `/proc` folder.
     fn read(&mut self, processes: &Path, root: u32) {
         let now: HashMap<u32, Duration> =
             descendants(processes, root).into_iter().map(|process| (process, delay(processes, process))).collect();
         for (process, delay) in &now {
-            // A thread that has ended takes its delay away.
+            // The sum shrinks when a thread ends and takes its delay with it.
             self.total += delay.saturating_sub(self.last.get(process).copied().unwrap_or_default());
         }
         self.last = now;
@@ -55,24 +57,24 @@ fn descendants(processes: &Path, root: u32) -> HashSet<u32> {
     let all: Vec<u32> = numbered.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     let parent = |process: &u32| {
         let text = fs::read_to_string(processes.join(format!("{process}/stat"))).ok()?;
-        // The name in brackets may have any character; after it come the state and the parent.
+        // The name in parentheses may contain any character. The state and the parent follow it.
         text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse::<u32>().ok()
     };
     let parents: HashMap<u32, u32> = all.iter().filter_map(|process| Some((*process, parent(process)?))).collect();
     let is_below = |process: u32| {
         let above = std::iter::successors(parents.get(&process), |above| parents.get(above));
-        // At most as many steps as there are processes, whatever was read.
+        // Bounded by the number of processes, even if the data form a cycle.
         above.take(parents.len()).any(|above| *above == root)
     };
     all.into_iter().filter(|process| is_below(*process)).collect()
 }
 
-/// The longest time for which a thread of the process has waited for a processor.
+/// The longest time that any thread of the process has waited for a processor.
 fn delay(processes: &Path, process: u32) -> Duration {
     let threads = fs::read_dir(processes.join(format!("{process}/task"))).into_iter().flatten().flatten();
     let of_thread = threads.filter_map(|thread| {
         let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
-        // Nanoseconds on a processor, nanoseconds of waiting for one, and a count.
+        // The fields are: nanoseconds on a processor, nanoseconds waiting for one, and a count.
         text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
     });
     of_thread.max().unwrap_or_default()
@@ -82,7 +84,7 @@ fn delay(processes: &Path, process: u32) -> Duration {
 mod tests {
     use super::*;
 
-    /// Writes a process with the delays of its threads in seconds.
+    /// Writes a process entry with the delays of its threads, in seconds.
     fn write(processes: &Path, process: u32, name: &str, parent: u32, delays: &[u64]) {
         let folder = processes.join(process.to_string());
         let _ = fs::remove_dir_all(&folder);
@@ -108,7 +110,7 @@ mod tests {
         let mut delays = Delays::default();
         delays.read(processes, 10);
         assert_eq!(delays.total, Duration::from_secs(5));
-        // A thread has ended; another process starts with the number of one that has.
+        // One thread has ended, and a new process has reused the number of one that ended.
         write(processes, 12, "a", 11, &[3]);
         write(processes, 11, "judge", 10, &[2]);
         delays.read(processes, 10);

@@ -1,5 +1,6 @@
-//! What all programs of the workspace do alike: their options, one error line with exit code 2 for bad input, lines without a
-//! terminal's control characters, a limit of memory, and the number of worker threads.
+//! Shared behavior of the workspace's programs: option parsing, one-line errors with exit code 2
+//! for bad input, output without terminal control characters, a memory check, and the number of
+//! worker threads.
 
 mod memory;
 mod terminal;
@@ -15,15 +16,15 @@ use kernels_cpu::InstructionSet;
 pub use memory::{available_memory, require_memory};
 pub use terminal::{note_line, print_line, printable, printable_line, warn};
 
-/// Prints a line to stdout as `println!` does, but without a panic if the pipe is closed, and with control characters
-/// escaped ([`print_line`]).
+/// Prints a line to stdout like `println!`, but does not panic on a closed pipe and escapes control
+/// characters ([`print_line`]).
 #[macro_export]
 macro_rules! say {
     ($($argument:tt)*) => { $crate::print_line(format_args!($($argument)*)) };
 }
 
-/// Prints one line to stderr as `eprintln!` does, but without a panic if it is closed, and with control characters
-/// escaped ([`note_line`]).
+/// Prints one line to stderr like `eprintln!`, but does not panic if stderr is closed and escapes
+/// control characters ([`note_line`]).
 #[macro_export]
 macro_rules! note {
     ($($argument:tt)*) => { $crate::note_line(format_args!($($argument)*)) };
@@ -40,23 +41,24 @@ pub const MAX_WORKER_THREADS: usize = 1024;
 pub const MAX_RANKS: usize = 256;
 /// Maximum number of repeats of a measurement.
 pub const MAX_REPEATS: usize = 1_000_000;
-/// Maximum count of steps, epochs or samples: the product of two fits 64 bits.
+/// Maximum count of steps, epochs or samples. The product of two counts fits in 64 bits.
 pub const MAX_COUNT: usize = u32::MAX as usize;
 
-/// Parses the program's arguments, by [`parse_arguments`]. On an error the program prints clap's message with control
-/// characters escaped and ends with exit code 2.
+/// Parses the program's arguments with [`parse_arguments`]. On an error, prints clap's message with
+/// control characters escaped and exits with code 2.
 pub fn arguments<A: clap::Parser>() -> A {
     parse_arguments(std::env::args_os()).unwrap_or_else(|error| {
-        // Parse again with the arguments' control characters escaped: the message keeps clap's colours, but none of a
-        // file name.
+        // Parse again with control characters in the arguments escaped. The message keeps clap's
+        // colors but no escape sequence from a file name.
         let shown = std::env::args_os().map(|argument| printable_line(&argument.to_string_lossy()).into_owned());
         parse_arguments::<A, _>(shown).err().unwrap_or(error).exit()
     })
 }
 
-/// Parses a program's arguments, its name first. A negative number is an option's value, which its parser judges, and not
-/// an unknown option. The values of a list may be separated by spaces instead of commas, in commands that take no values
-/// without an option.
+/// Parses a program's arguments; the first one is its name.
+///
+/// An argument such as `-1` is parsed as an option's value, not as an unknown option. The values of
+/// a list may be separated by spaces instead of commas if the command has no positional arguments.
 ///
 /// # Errors
 /// If the arguments are invalid; also for `--help` and `--version`.
@@ -69,7 +71,7 @@ pub fn parse_arguments<A: clap::Parser, T: Into<OsString> + Clone>(
 }
 
 fn with_lenient_values(command: clap::Command) -> clap::Command {
-    // A list with blanks would also take the files behind it.
+    // A space-separated list would also consume the positional arguments after it.
     let has_positionals = command.get_positionals().next().is_some();
     let lenient = |argument: clap::Arg| match argument.get_action().takes_values() && !argument.is_positional() {
         true if argument.get_value_delimiter().is_some() && !has_positionals => {
@@ -81,13 +83,14 @@ fn with_lenient_values(command: clap::Command) -> clap::Command {
     command.subcommand_precedence_over_arg(true).mut_args(lenient).mut_subcommands(with_lenient_values)
 }
 
-/// Runs a program's body. An error is printed as one line on stderr, its causes joined by colons, and the exit code is
-/// 2; the same applies to a `KERNELS_CPU` that names no instruction set of this processor.
+/// Runs a program's body. Prints an error as one line on stderr, with its causes joined by colons,
+/// and returns exit code 2. A `KERNELS_CPU` that names no instruction set of this processor is such
+/// an error.
 pub fn run(body: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
     exit_code(body, |error| note_line(format_args!("{error}")))
 }
 
-/// As [`run`], for `xtask`: its errors may contain several lines of a compiler's output.
+/// Runs a body like [`run`], for `xtask`: its errors may contain several lines of compiler output.
 pub fn run_tool(body: impl FnOnce() -> anyhow::Result<ExitCode>) -> ExitCode {
     exit_code(body, |error| error.lines().for_each(|line| note_line(format_args!("{line}"))))
 }
@@ -100,13 +103,13 @@ fn exit_code(body: impl FnOnce() -> anyhow::Result<ExitCode>, show: impl FnOnce(
     })
 }
 
-/// The Python interpreter: `$PYTHON`, else `python3`, which on Windows is `python`.
+/// The Python interpreter: `$PYTHON` if set, otherwise `python3` (`python` on Windows).
 pub fn python() -> OsString {
     let default = if cfg!(windows) { "python" } else { "python3" };
     std::env::var_os("PYTHON").unwrap_or_else(|| default.into())
 }
 
-/// The count and the noun: "1 thread", "2 threads".
+/// Formats a count with its noun: "1 thread", "2 threads".
 pub fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
@@ -128,8 +131,8 @@ pub struct HomeworkOptions {
     pub json: bool,
 }
 
-/// A parser of an option whose value is one of `values`, for a type that does not depend on clap: the help lists their
-/// names with their descriptions, the error message their names.
+/// Returns a parser for an option that takes one of `values`; their type need not implement clap's
+/// traits. The help lists the names with descriptions, and the error message lists the names.
 pub fn one_of<T: Copy + Send + Sync + 'static>(
     values: &'static [T],
     name: fn(T) -> &'static str,
@@ -151,7 +154,7 @@ pub fn parse_cores(text: &str) -> Result<NonZeroUsize, String> {
         .ok_or_else(|| format!("at least 1 worker thread is needed, at most {MAX_WORKER_THREADS}: 1, 2, 4, 8, …"))
 }
 
-/// Reads a number of ranks that a program starts.
+/// Parses the number of ranks that a program starts.
 ///
 /// # Errors
 /// If it is not a whole number from 1 to [`MAX_RANKS`].
@@ -167,7 +170,7 @@ pub fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
     parse_up_to(text, MAX_REPEATS).ok_or_else(|| format!("at least 1 repeat is needed, at most {MAX_REPEATS}"))
 }
 
-/// Reads a size, a number of rows or columns. [`require_memory`] checks whether the memory suffices.
+/// Parses a size, such as a number of rows or columns. [`require_memory`] checks whether memory suffices.
 ///
 /// # Errors
 /// If it is not a whole number of 1 or more.
@@ -191,7 +194,7 @@ pub fn parse_seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("a seed is a whole number from 0 to {}", u64::MAX))
 }
 
-/// Reads a number that may be 0.
+/// Parses a number that may be 0.
 ///
 /// # Errors
 /// If it is not a whole number of 0 or more, or does not fit into 64 bits.
@@ -203,11 +206,15 @@ fn parse_up_to(text: &str, max: usize) -> Option<NonZeroUsize> {
     text.parse().ok().filter(|number: &NonZeroUsize| number.get() <= max)
 }
 
-/// Runs `work` on a pool of `requested` worker threads (default: one for each core), and passes it their number. All of
-/// rayon's parallel calls inside use this pool. Its threads have ended when this returns: a library with thread-local
-/// state, such as OpenGL's, may crash if a thread ends while the program exits.
+/// Runs `work` on a pool of `requested` worker threads (default: one per core) and passes it their
+/// number.
 ///
-/// More threads than cores are allowed, since the homework asks for their effect; a warning on stderr says so.
+/// All rayon calls inside `work` use this pool. Its threads have ended when this function returns:
+/// a library with thread-local state, such as OpenGL's, may crash if a thread ends while the
+/// program exits.
+///
+/// More threads than cores are allowed, since the homework asks for their effect. A warning on
+/// stderr says so.
 ///
 /// # Errors
 /// If the threads cannot be started.
@@ -233,7 +240,8 @@ pub fn with_worker_threads<R: Send>(
     let result = pool.install(|| work(threads.get()));
     drop(pool);
     for worker in workers {
-        // `install` has propagated a panic of the work; rayon lets no other panic out of a worker thread.
+        // `install` has already propagated any panic of the work. Rayon lets no other panic escape
+        // a worker thread.
         let _ended = worker.join();
     }
     Ok(result)
@@ -356,7 +364,8 @@ mod tests {
         );
     }
 
-    /// Thread-local state with a slow destructor, as some libraries have; the destructor counts its thread as ended.
+    /// Thread-local state with a slow destructor, as some libraries have. The destructor counts its
+    /// thread as ended.
     struct Ends(&'static AtomicUsize);
 
     impl Drop for Ends {

@@ -24,11 +24,12 @@ pub fn require_memory(what: &str, bytes: Option<u64>) -> anyhow::Result<()> {
     }
 }
 
-/// Bytes that this process can still allocate. `None` if the operating system does not tell.
+/// Bytes that this process can still allocate. `None` if the operating system does not report it.
 ///
-/// On Linux, the minimum of the machine's free memory, of the rest of the process's address space (`ulimit -v`) and of
-/// the rest of its control groups' memory (version 2). Without `/proc`, all of the machine's memory counts as free.
-/// Elsewhere, the machine's free memory: macOS would promise more than it has.
+/// On Linux, this is the minimum of the machine's free memory, the rest of the process's address
+/// space (`ulimit -v`) and the rest of its control groups' memory (version 2). Without `/proc`, all
+/// of the machine's memory counts as free. Elsewhere, it is the machine's free memory: macOS would
+/// promise more than it has.
 pub fn available_memory() -> Option<u64> {
     system::available_memory()
 }

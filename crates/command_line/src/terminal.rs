@@ -9,18 +9,18 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use crate::BAD_INPUT;
 
-/// The characters that reorder a line around them: Unicode's bidirectional controls.
+/// Unicode's bidirectional controls, which reorder the text around them.
 const BIDIRECTIONAL: [char; 12] = [
     '\u{061c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}', '\u{2066}',
     '\u{2067}', '\u{2068}', '\u{2069}',
 ];
 
-/// The text with control characters and bidirectional controls escaped, as `\u001b`, so that a terminal shows them
+/// Escapes control characters and bidirectional controls, as `\u001b`, so a terminal shows them
 /// instead of executing them. Line feeds and tabs stay.
 ///
-/// File names, URLs, column names and messages of a server or a driver come from outside; printed unescaped, they could
-/// move the cursor, set the window's title or show one name for another. The escapes are JSON's, so that a printed
-/// object keeps its meaning.
+/// File names, URLs, column names and messages from a server or driver are untrusted. Printed
+/// unescaped, they could move the cursor, set the window's title or disguise one name as another.
+/// The escapes are JSON's, so a printed object keeps its meaning.
 ///
 /// ```
 /// assert_eq!(command_line::printable("a\u{1b}[31mb\tc\n"), "a\\u001b[31mb\tc\n");
@@ -29,7 +29,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escape(text, |character| is_terminal_control(character) && !matches!(character, '\n' | '\t'))
 }
 
-/// As [`printable`], on one line: line feeds are escaped too, so that a text from outside cannot add lines that look
+/// Escapes like [`printable`], and line feeds too, so untrusted text cannot add lines that look
 /// like the program's own.
 ///
 /// ```
@@ -60,8 +60,9 @@ fn escape(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Prints lines to stdout, escaped by [`printable`]. Use it through [`crate::say!`].
 ///
-/// A closed pipe, as with `| head`, does not stop the program, since its results may be worth keeping. If the write
-/// fails for another reason, such as a full disk, the program ends with one line on stderr and exit code 2.
+/// A closed pipe, as with `| head`, does not stop the program, since its results may be worth
+/// keeping. If the write fails for another reason, such as a full disk, the program prints one line
+/// on stderr and exits with code 2.
 pub fn print_line(line: std::fmt::Arguments) {
     match writeln!(std::io::stdout(), "{}", printable(&line.to_string())) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -72,12 +73,14 @@ pub fn print_line(line: std::fmt::Arguments) {
     }
 }
 
-/// Beginnings of lines, with clap's colours for them.
+/// Line prefixes with clap's colors for them.
 const COLOURED: [(&str, Style); 2] =
     [("error:", AnsiColor::Red.on_default().bold()), ("warning:", AnsiColor::Yellow.on_default().bold())];
 
-/// Prints one line to stderr, escaped by [`printable_line`]. Use it through [`crate::note!`]. If stderr is closed, the
-/// line is lost. On a terminal, and unless `NO_COLOR` is set, "error:" and "warning:" are coloured.
+/// Prints one line to stderr, escaped by [`printable_line`]. Use it through [`crate::note!`].
+///
+/// The line is lost if stderr is closed. On a terminal, "error:" and "warning:" are colored unless
+/// `NO_COLOR` is set.
 pub fn note_line(line: std::fmt::Arguments) {
     let line = line.to_string();
     let line = printable_line(&line);

@@ -1,11 +1,12 @@
 //! The logistic sigmoid on a slice.
 //!
-//! Idea: e⁻|ˣ| never overflows; σ(x) = 1 / (1 + e⁻|ˣ|) for x ≥ 0, and e⁻|ˣ| / (1 + e⁻|ˣ|) below. The exponential has no
-//! branch and no table, so that a loop over it becomes vector instructions: x = n · ln 2 + r with |r| ≤ ln 2 / 2, eʳ by
-//! a polynomial, and 2ⁿ put together from bits (Cody and Waite, "Software Manual for the Elementary Functions", 1980).
+//! Idea: e⁻|ˣ| never overflows; σ(x) = 1 / (1 + e⁻|ˣ|) for x ≥ 0, and e⁻|ˣ| / (1 + e⁻|ˣ|) below.
+//! The exponential has no branch and no table, so a loop over it compiles to vector instructions: x
+//! = n · ln 2 + r with |r| ≤ ln 2 / 2, a polynomial for eʳ, and 2ⁿ assembled from bits (Cody and
+//! Waite, "Software Manual for the Elementary Functions", 1980).
 //!
-//! Error: at most 3 units in the last place of f32 against f64 for x ≥ −87; below, where σ(x) < 1.7e-38, the result is
-//! between 0 and 2e-38. A NaN stays a NaN.
+//! Error: at most 3 units in the last place of f32 against f64 for x ≥ −87. Below that, where σ(x)
+//! < 1.7e-38, the result is between 0 and 2e-38. A NaN stays a NaN.
 
 use pulp::Simd;
 
@@ -33,10 +34,10 @@ impl Unary for Sigmoid {
 pub(crate) fn exp_of_nonpositive<S: Simd>(x: f32) -> f32 {
     // Adding 1.5 · 2²³ leaves the nearest integer in the sum's low bits.
     const ROUND: f32 = 12_582_912.0;
-    // ln 2 in two parts; the first has trailing zero bits, so that n · LN2_HIGH is exact.
+    // ln 2 in two parts. The first ends in zero bits, so n · LN2_HIGH is exact.
     const LN2_HIGH: f32 = 0.693_359_4;
     const LN2_LOW: f32 = -2.121_944_4e-4;
-    // The Taylor series 1/k! up to r⁷; with |r| ≤ 0.347 its remainder is below 6e-9.
+    // Taylor coefficients 1/k! up to r⁷. With |r| ≤ 0.347, the remainder is below 6e-9.
     const COEFFICIENTS: [f32; 7] = [1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0];
     let fma = |a: f32, b: f32, c: f32| if is_fused::<S>() { a.mul_add(b, c) } else { a * b + c };
 
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     fn check(set: InstructionSet, x: f32) {
-        let mut got = [x; 37]; // longer than any vector, so that the body and its remainder both run
+        let mut got = [x; 37]; // longer than any vector, to run both the body and its remainder
         sigmoid_in_place(set, &mut got);
         assert!(got.iter().all(|value| value.to_bits() == got[0].to_bits()), "{} at {x}", set.name());
         let expected = 1.0 / (1.0 + (-f64::from(x)).exp());

@@ -1,11 +1,11 @@
 //! Cache sizes as the processor reports them (`cpuid`).
 
-/// Size of the L3 cache in bytes if it is a victim cache, one that holds the lines evicted from the cores' L2 caches,
-/// as on AMD's processors since Zen; 0 on all other processors.
+/// Size in bytes of an L3 victim cache, which holds the lines evicted from the cores' L2 caches, as
+/// on AMD's processors since Zen; 0 on all other processors.
 ///
-/// A result that fits into a victim cache is written faster by ordinary stores than by non-temporal ones, whose rate
-/// does not grow with the number of cores. On a Sapphire Rapids server, non-temporal stores are faster even if the
-/// result would fit.
+/// If a result fits in a victim cache, ordinary stores write it faster than non-temporal ones: the
+/// rate of non-temporal stores does not grow with the number of cores. On a Sapphire Rapids server,
+/// non-temporal stores are faster even if the result would fit.
 pub fn l3_victim_cache_bytes() -> usize {
     #[cfg(target_arch = "x86_64")]
     {

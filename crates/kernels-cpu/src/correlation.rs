@@ -1,21 +1,26 @@
-//! The correlation of an image with a small kernel of coefficients, with zeros outside the image.
+//! Correlates an image with a small kernel of coefficients; pixels outside the image count as zero.
 //!
 //! For a kernel of *R* × *C*, out\[i\]\[j\] = Σ kernel\[u\]\[v\] · image\[i + u − ⌊R/2⌋\]\[j + v − ⌊C/2⌋\].
 //!
 //! Ideas:
-//! - A tile of four rows and up to four vectors of sums stays in registers. Each row of the image that it needs is read
-//!   once for every column of the kernel, and serves all sums that it belongs to; each coefficient is broadcast once.
-//! - Borders are apart: columns whose window reaches over an edge are computed from copies of the rows' ends between
-//!   zeros, and rows above and below the image are rows of zeros. The interior has no check for a pixel.
-//! - A kernel of rank one is a column times a row ([`Coefficients::factors`]): two passes of *R* and *C* multiply-adds
-//!   replace *R* · *C*. A strip of four rows goes through both while it is in L1.
+//! - A tile of four rows and up to four vectors of sums stays in registers. Each image row that the
+//!   tile needs is read once per kernel column and serves all sums that it contributes to. Each
+//!   coefficient is broadcast once.
+//! - Borders are handled separately. Columns with windows that extend beyond the image are computed
+//!   from copies of the rows' ends, padded with zeros. Rows above and below the image are rows of
+//!   zeros. The interior needs no bounds check per pixel.
+//! - A kernel of rank one is a column times a row ([`Coefficients::factors`]): two passes of *R*
+//!   and *C* multiply-adds replace *R* · *C*. A strip of four rows goes through both passes while
+//!   it is in L1.
 //!
-//! A sum runs over the coefficients in row-major order, or over the column and then over the row, in one accumulator. Its
-//! bits do not depend on the width of the vectors, nor on how rows are distributed to threads. They are the same on all
-//! instruction sets with a fused multiply-add.
+//! Each sum uses one accumulator and runs over the coefficients in row-major order; with two
+//! passes, it runs over the column and then over the row. Its bits do not depend on the vector
+//! width or on how rows are distributed among threads. They are the same on all instruction sets
+//! with a fused multiply-add.
 //!
-//! Roofline: *R* · *C* multiply-adds for 4 bytes read and 4 written. From 5 × 5 on the arithmetic units are the bound,
-//! for 3 × 3 and for two passes memory is as near. docs/performance.md has the times.
+//! Roofline: *R* · *C* multiply-adds for 4 bytes read and 4 written. From 5 × 5 on, the arithmetic
+//! units are the bound. For 3 × 3 and for two passes, memory is about equally limiting.
+//! docs/performance.md has the times.
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -25,9 +30,9 @@ use pulp::{Simd, WithSimd};
 
 use crate::{InstructionSet, Real};
 
-/// Rows of a tile of sums.
+/// Number of rows in a tile of sums.
 const STRIP: usize = 4;
-/// Images of fewer columns are not separated: the width of the widest vector, so that all instruction sets do the same.
+/// Minimum image width for two passes: the widest vector's width, so all instruction sets choose alike.
 const MIN_SEPARABLE_WIDTH: usize = 16;
 
 /// A kernel's coefficients, with its factors if it has rank one.
@@ -35,7 +40,7 @@ const MIN_SEPARABLE_WIDTH: usize = 16;
 pub struct Coefficients {
     rows: usize,
     columns: usize,
-    /// As [`Taps::by_columns`] has them.
+    /// The coefficients in the order of [`Taps::by_columns`].
     by_columns: Vec<f32>,
     factors: Option<Factors>,
 }
@@ -44,15 +49,15 @@ pub struct Coefficients {
 struct Factors {
     column: Vec<f32>,
     row: Vec<f32>,
-    /// The column from its last element on.
+    /// The column in reverse order.
     reversed: Vec<f32>,
 }
 
 impl Coefficients {
-    /// The kernel of `rows` × `columns` with these values, row-major.
+    /// A kernel of `rows` × `columns` with these values in row-major order.
     ///
     /// # Panics
-    /// If the number of values is another.
+    /// If the number of values is not `rows` · `columns`.
     pub fn new(rows: usize, columns: usize, values: Vec<f32>) -> Self {
         assert_eq!(rows.checked_mul(columns), Some(values.len()), "a kernel of {rows} × {columns}");
         let column = |v: usize| values[v..].iter().step_by(columns).rev();
@@ -74,15 +79,16 @@ impl Coefficients {
         self.columns
     }
 
-    /// A column and a row whose product is exactly the kernel: kernel\[u\]\[v\] = column\[u\] · row\[v\]. None if there
-    /// are none, or two passes would not be less work than one.
+    /// A column and a row with kernel\[u\]\[v\] = column\[u\] · row\[v\] exactly. `None` if there
+    /// are none, or if two passes are not less work than one.
     pub fn factors(&self) -> Option<(&[f32], &[f32])> {
         self.factors.as_ref().map(|factors| (&factors.column[..], &factors.row[..]))
     }
 }
 
-/// See [`Coefficients::factors`]. The row is a row of the kernel over the greatest common divisor of its elements, so
-/// that the factors of integers are integers and their sums as exact as those of one pass.
+/// Computes [`Coefficients::factors`]. The row is a row of the kernel divided by the greatest
+/// common divisor of its elements: integer kernels have integer factors, with sums as exact as in
+/// one pass.
 fn factors(columns: usize, values: &[f32]) -> Option<(Vec<f32>, Vec<f32>)> {
     let rows = values.len().checked_div(columns)?;
     if rows * columns <= rows + columns || !values.iter().all(|value| value.is_finite()) {
@@ -90,7 +96,7 @@ fn factors(columns: usize, values: &[f32]) -> Option<(Vec<f32>, Vec<f32>)> {
     }
     let pivot = values.iter().position(|&value| value != 0.0)?;
     let first = &values[pivot / columns * columns..][..columns];
-    // The remainder of two floating-point values is exact, so Euclid's algorithm is.
+    // The floating-point remainder is exact, and so is Euclid's algorithm.
     let mut divisor = 0.0;
     for &value in first {
         let mut next = f64::from(value).abs();
@@ -101,18 +107,19 @@ fn factors(columns: usize, values: &[f32]) -> Option<(Vec<f32>, Vec<f32>)> {
     let row: Vec<f32> = first.iter().map(|&value| (f64::from(value) / divisor) as f32).collect();
     let p = pivot % columns;
     let column: Vec<f32> = values.chunks_exact(columns).map(|values| values[p] / row[p]).collect();
-    // A product of two f32 is exact in f64.
+    // The product of two f32 values is exact in f64.
     let is_exact = values.chunks_exact(columns).zip(&column).all(|(values, &factor)| {
         values.iter().zip(&row).all(|(&value, &of_row)| f64::from(factor) * f64::from(of_row) == f64::from(value))
     });
     is_exact.then_some((column, row))
 }
 
-/// Writes the correlation for some rows of an image, all of `out`, which is row-major and as wide as the image.
+/// Writes the correlation for some rows of an image to all of `out`, which is row-major and as wide
+/// as the image.
 ///
-/// The sums of `out`'s row i take `rows`\[i\] to `rows`\[i + *R* − 1\] for a kernel of *R* rows: ⌊*R*/2⌋ rows of the image
-/// above that of row i, and the rest from there on. A row outside the image is a row of zeros. With a kernel without
-/// coefficients the result is zero.
+/// For a kernel of *R* rows, row i of `out` uses `rows`\[i\] to `rows`\[i + *R* − 1\]: first the
+/// ⌊*R*/2⌋ image rows above row i, then row i and the rows below it. Pass a row of zeros for a row
+/// outside the image. A kernel without coefficients gives zero.
 ///
 /// # Panics
 /// If the rows differ in length, or `out` is not *n* whole rows for *n* + *R* − 1 `rows`.
@@ -143,7 +150,7 @@ impl WithSimd for Correlation<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // The widest tile whose sums leave registers for a row's vectors and a coefficient.
+        // The widest tile that leaves registers for a row's vectors and a coefficient.
         if S::REGISTER_COUNT >= 32 { self.sweep::<S, 4>(simd) } else { self.sweep::<S, 2>(simd) }
     }
 }
@@ -192,8 +199,8 @@ impl Correlation<'_> {
     }
 }
 
-/// Calls `each` for every [`STRIP`] rows of `out` and then for every remaining one, with `rows` from the strip's first on and
-/// whether the strip is whole.
+/// Calls `each` for every [`STRIP`] rows of `out` and then for each remaining row. Passes `rows`
+/// starting at the strip's first one, and whether the strip is whole.
 #[inline(always)]
 fn strips<'a>(
     rows: &'a [&'a [f32]],
@@ -213,16 +220,17 @@ fn strips<'a>(
     }
 }
 
-/// Coefficients of a pass: column by column, each from its last row up, so that those of one row of the image for adjacent
-/// sums are adjacent.
+/// Coefficients of a pass, column by column, each column from its last row up. One image row
+/// contributes to adjacent sums, and its coefficients for them are adjacent.
 #[derive(Clone, Copy)]
 struct Taps<'a> {
     rows: usize,
     by_columns: &'a [f32],
 }
 
-/// The sums of R rows and C vectors. `source` gives the row i of the R + (rows of `taps`) − 1 that they need, from the
-/// pixel on that the first coefficient of a row and the tile's first column meet.
+/// Computes the sums of R rows and C vectors from R + (rows of `taps`) − 1 image rows. `source(i)`
+/// returns row i, starting at the pixel that the first coefficient of a kernel row multiplies for
+/// the tile's first column.
 #[inline(always)]
 fn tile<'s, S: Simd, const R: usize, const C: usize>(
     simd: S,
@@ -232,7 +240,8 @@ fn tile<'s, S: Simd, const R: usize, const C: usize>(
     let mut sums = [[S::f32s::zeroed(); C]; R];
     for i in 0..R + taps.rows - 1 {
         let row = source(i);
-        // Row i belongs to the sums in rows `low` to `high` − 1; known in each arm, so that sums stay in registers.
+        // Row i contributes to the sums in rows `low` to `high` − 1. Each arm fixes both as
+        // constants, so sums stay in registers.
         let (low, high) = ((i + 1).saturating_sub(taps.rows), (i + 1).min(R));
         sums = match (low, high) {
             (0, 1) => add_row::<S, R, C, 0, 1>(simd, taps, i, row, sums),
@@ -260,7 +269,7 @@ fn add_row<S: Simd, const R: usize, const C: usize, const LOW: usize, const HIGH
     row: &[f32],
     mut sums: [[S::f32s; C]; R],
 ) -> [[S::f32s; C]; R] {
-    // The sum in row r takes row i − r of the kernel.
+    // The sum in row r uses row i − r of the kernel.
     let first = taps.rows - 1 + LOW - i;
     let columns = taps.by_columns.chunks_exact(taps.rows);
     for (pixels, column) in row.windows(C * S::F32_LANES).zip(columns) {
@@ -276,7 +285,8 @@ fn add_row<S: Simd, const R: usize, const C: usize, const LOW: usize, const HIGH
     sums
 }
 
-/// Writes the first `count` columns of a tile to `out`, whose rows are `stride` elements apart, from `column` on.
+/// Writes the first `count` columns of a tile to `out`, starting at `column`. Rows of `out` are
+/// `stride` elements apart.
 #[inline(always)]
 fn store<S: Simd, const R: usize, const C: usize>(
     sums: &[[S::f32s; C]; R],
@@ -290,8 +300,9 @@ fn store<S: Simd, const R: usize, const C: usize>(
     }
 }
 
-/// Covers `columns` with tiles of C vectors and of one: calls `each` with a tile's first column and whether it is wide. The
-/// last tile ends at the range's end, and may overlap the one before it. The range has room for one vector.
+/// Covers `columns` with tiles of C vectors, then of one vector. Calls `each` with a tile's first
+/// column and whether it is wide. The last tile ends at the range's end and may overlap the one
+/// before it. The range has room for at least one vector.
 #[inline(always)]
 fn cover<S: Simd, const C: usize>(columns: Range<usize>, mut each: impl FnMut(usize, bool)) {
     let mut column = columns.start;
@@ -308,13 +319,13 @@ fn cover<S: Simd, const C: usize>(columns: Range<usize>, mut each: impl FnMut(us
     }
 }
 
-/// All coefficients in one pass.
+/// Computes the correlation with all coefficients in one pass.
 struct OnePass<'a> {
     taps: Taps<'a>,
     width: usize,
-    /// Columns of the image left of a sum's pixel that the sum takes.
+    /// Number of image columns left of a pixel that its sum uses.
     before: usize,
-    /// Columns that are computed from the rows themselves, if the image is wide enough for any.
+    /// Columns computed directly from the image rows, if the image is wide enough for any.
     interior: Range<usize>,
     edges: [Edge; 2],
 }
@@ -331,13 +342,14 @@ impl<'a> OnePass<'a> {
             let right = Edge::new(rows, width - edge..width, width - copied..width, [0, after], copied - edge - before);
             return Self { taps, width, before, interior: edge..width - after, edges: [left, right] };
         }
-        // A narrow image is all edge.
+        // A narrow image consists of edge columns only.
         let padding = width.next_multiple_of(S::F32_LANES) - width;
         let all = Edge::new(rows, 0..width, 0..width, [before, after + padding], 0);
         Self { taps, width, before, interior: 0..0, edges: [all, Edge::new(rows, 0..0, 0..0, [0, 0], 0)] }
     }
 
-    /// Computes R rows, of which the first is row `first` of the result. `rows` begins with the first that it needs.
+    /// Computes R rows, starting with row `first` of the result. `rows` starts with the first row
+    /// that they need.
     #[inline(always)]
     fn strip<S: Simd, const R: usize, const C: usize>(
         &self,
@@ -386,17 +398,17 @@ impl<'a> OnePass<'a> {
     }
 }
 
-/// Elements that are copied of each row's end for kernels of up to 17 columns, as a few vectors.
+/// Elements copied from each end of a row, for kernels of up to 17 columns: a few vectors.
 const COPIED: usize = 32;
 
-/// Columns whose windows reach over an edge of the image.
+/// Columns with windows that extend beyond an edge of the image.
 struct Edge {
     columns: Range<usize>,
-    /// Copies of a part of each row, with zeros before and after it.
+    /// Copies of one part of each row, padded with zeros on both sides.
     rows: Vec<f32>,
-    /// Elements of a copy with its zeros.
+    /// Number of elements in a copy, including its zeros.
     stride: usize,
-    /// Where the window of the first column begins in a copy.
+    /// Offset of the first column's window in a copy.
     offset: usize,
 }
 
@@ -416,14 +428,14 @@ impl Edge {
     }
 }
 
-/// A column of coefficients and then a row of them.
+/// Computes the correlation in two passes: a column of coefficients, then a row.
 struct TwoPasses<'a> {
     column: Taps<'a>,
     row: Taps<'a>,
     width: usize,
-    /// The sums of a strip over the column, between zeros for the coefficients beside the image.
+    /// A strip's sums over the column, padded with zeros for the coefficients outside the image.
     between: Vec<f32>,
-    /// Elements of a row of `between`.
+    /// Number of elements in a row of `between`.
     stride: usize,
 }
 
@@ -440,7 +452,7 @@ impl<'a> TwoPasses<'a> {
         }
     }
 
-    /// Computes R rows. `rows` begins with the first that they need.
+    /// Computes R rows. `rows` starts with the first row that they need.
     #[inline(always)]
     fn strip<S: Simd, const R: usize, const C: usize>(
         &mut self,

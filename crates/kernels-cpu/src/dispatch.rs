@@ -1,8 +1,8 @@
 //! The instruction sets that kernels are compiled for, and the choice of one at run time.
 //!
-//! A kernel is a struct that holds its arguments and implements [`pulp::WithSimd`]. Its body must be
-//! `#[inline(always)]`, as must be everything it calls: inlined into a function that enables an instruction set, it is
-//! compiled for that.
+//! A kernel is a struct that holds its arguments and implements [`pulp::WithSimd`]. Its body and
+//! everything it calls must be `#[inline(always)]`. The code is inlined into a function that
+//! enables an instruction set, and so compiled for that set.
 
 use std::any::TypeId;
 use std::fmt;
@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 
 use pulp::{Simd, WithSimd};
 
-/// The instruction sets that kernels are compiled for.
+/// An instruction set that kernels are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InstructionSet {
-    /// The target's baseline, in vectors of 16 bytes.
+    /// The target's baseline, with 16-byte vectors.
     Portable,
     /// AArch64's NEON, with fused multiply-add.
     Neon,
@@ -23,13 +23,13 @@ pub enum InstructionSet {
     Avx512,
 }
 
-/// A value of `KERNELS_CPU` that names no instruction set of this processor. Its message is one line that lists the
-/// valid names.
+/// A value of `KERNELS_CPU` that names no instruction set of this processor. The one-line message
+/// lists the valid names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionSetError {
     /// The variable's value.
     pub wanted: String,
-    /// Whether it is an instruction set's name.
+    /// Whether it is the name of an instruction set.
     pub is_known: bool,
 }
 
@@ -47,18 +47,21 @@ impl std::error::Error for InstructionSetError {}
 impl InstructionSet {
     const ALL: [Self; 4] = [Self::Portable, Self::Neon, Self::Avx2, Self::Avx512];
 
-    /// The instruction set that kernels run with: the result of [`InstructionSet::from_environment`], computed once.
+    /// The instruction set that kernels run with: the result of
+    /// [`InstructionSet::from_environment`], computed once.
     ///
     /// # Panics
-    /// If that is an error: with a fallback, a comparison of two sets would compare one set with itself. A program that
-    /// calls [`InstructionSet::from_environment`] first can report the error instead.
+    /// If that is an error. A fallback would make a comparison of two sets compare one set with
+    /// itself. A program that calls [`InstructionSet::from_environment`] first can report the error
+    /// instead.
     pub fn detect() -> Self {
         static DETECTED: OnceLock<InstructionSet> = OnceLock::new();
         *DETECTED.get_or_init(|| Self::from_environment().unwrap_or_else(|error| panic!("{error}")))
     }
 
-    /// The instruction set that the environment variable `KERNELS_CPU` names (`portable`, `neon`, `avx2` or `avx512`),
-    /// for comparisons; the best one of this processor if the variable is unset or empty.
+    /// The instruction set named by the environment variable `KERNELS_CPU` (`portable`, `neon`,
+    /// `avx2` or `avx512`), for comparisons. If the variable is unset or empty, the best one of
+    /// this processor.
     ///
     /// # Errors
     /// If the value is not the name of an instruction set, or the processor lacks it.
@@ -79,12 +82,12 @@ impl InstructionSet {
         })
     }
 
-    /// Every instruction set that this processor has, slowest first; tests compare the kernels of all of them.
+    /// Every instruction set of this processor, slowest first. Tests compare the kernels of all of them.
     pub fn available() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|set| set.is_available())
     }
 
-    /// The name that `KERNELS_CPU` takes.
+    /// The name in `KERNELS_CPU`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Portable => "portable",
@@ -94,7 +97,8 @@ impl InstructionSet {
         }
     }
 
-    /// Runs `kernel` compiled for this instruction set, or the portable one where the processor lacks it.
+    /// Runs `kernel` compiled for this instruction set, or for the portable one if the processor
+    /// lacks it.
     #[inline]
     pub fn dispatch<K: WithSimd>(self, kernel: K) -> K::Output {
         match self {
@@ -122,8 +126,8 @@ impl InstructionSet {
     }
 }
 
-/// Whether `S` has a fused multiply-add: a · b + c as one instruction with one rounding. Without it, a kernel rounds
-/// twice rather than call the library's slow software version.
+/// Whether `S` has a fused multiply-add: a · b + c in one instruction with one rounding. Without
+/// it, a kernel rounds twice instead of calling the library's slow software version.
 #[inline(always)]
 pub fn is_fused<S: Simd>() -> bool {
     TypeId::of::<S>() != TypeId::of::<pulp::Scalar128b>()

@@ -1,5 +1,5 @@
-//! Element-wise loops around a scalar operation. The compiler vectorises them; each result is written once, into memory
-//! that may be uninitialised.
+//! Element-wise loops around a scalar operation. The compiler vectorizes them. Each result is
+//! written once, to memory that may be uninitialized.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -13,7 +13,7 @@ pub(crate) trait Unary {
     fn apply<S: Simd>(x: f32) -> f32;
 }
 
-/// An operation on two scalars, with the same condition as [`Unary`].
+/// An operation on two scalars, with the same inlining requirement as [`Unary`].
 pub(crate) trait Binary {
     fn apply<S: Simd>(x: f32, y: f32) -> f32;
 }
@@ -27,7 +27,7 @@ pub(crate) fn map<O: Unary>(set: InstructionSet, x: &[f32], out: &mut [MaybeUnin
     set.dispatch(Map { x, out, operation: PhantomData::<O> });
 }
 
-/// Replaces each x by `O` of it.
+/// Replaces each x by `O` of x.
 pub(crate) fn map_in_place<O: Unary>(set: InstructionSet, values: &mut [f32]) {
     set.dispatch(MapInPlace { values, operation: PhantomData::<O> });
 }
@@ -103,7 +103,7 @@ impl<O: Binary> WithSimd for ZipMap<'_, O> {
     }
 }
 
-/// Splits `out` at its first cache-line boundary, so that no vector store of the second part crosses a line.
+/// Splits `out` at its first cache-line boundary, so vector stores to the second part never cross a line.
 #[inline(always)]
 fn split_at_cache_line(out: &mut [MaybeUninit<f32>]) -> (&mut [MaybeUninit<f32>], &mut [MaybeUninit<f32>]) {
     let head = out.as_ptr().align_offset(64).min(out.len());
@@ -114,18 +114,18 @@ fn split_at_cache_line(out: &mut [MaybeUninit<f32>]) -> (&mut [MaybeUninit<f32>]
 pub(crate) mod testing {
     use super::*;
 
-    /// The elements that `kernel` writes to an `out` of `length` elements that begins `offset` elements, at most 16,
-    /// after a cache line's start.
+    /// The elements that `kernel` writes to an `out` of `length` elements. `out` begins `offset`
+    /// elements, at most 16, after the start of a cache line.
     pub(crate) fn written(length: usize, offset: usize, kernel: impl FnOnce(&mut [MaybeUninit<f32>])) -> Vec<f32> {
         let mut memory = vec![MaybeUninit::new(f32::NAN); length + 32];
         let first = memory.as_ptr().align_offset(64) + offset;
         kernel(&mut memory[first..first + length]);
         #[allow(unsafe_code)]
-        // SAFETY: every cell was initialised with NaN.
+        // SAFETY: every cell was initialized with NaN.
         memory[first..first + length].iter().map(|cell| unsafe { cell.assume_init() }).collect()
     }
 
-    /// The distance of `got` from `exact` in units of the last place of an f32 of that size.
+    /// The distance between `got` and `exact`, in units in the last place of an f32 of that size.
     pub(crate) fn error_in_ulps(got: f32, exact: f64) -> f64 {
         let nearest = exact.abs() as f32;
         let unit = f64::from(nearest.next_up()) - f64::from(nearest);

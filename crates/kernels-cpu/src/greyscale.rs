@@ -1,9 +1,9 @@
-//! The input stage of a neuron for greyscale values: normalize, multiply by the weight and activate, as separate steps
-//! or fused into one pass.
+//! The input stage of a neuron for greyscale values: normalize, multiply by the weight and
+//! activate, as separate steps or fused into one pass.
 //!
-//! Roofline: the single steps move 8 or 12 bytes per element for an operation or two, so memory bandwidth is the bound.
-//! The fused pass moves 12 bytes instead of the three steps' 28, and the hyperbolic tangent's arithmetic overlaps with
-//! them.
+//! Roofline: a separate step moves 8 or 12 bytes per element for one or two operations, so it is
+//! bound by memory bandwidth. The fused pass moves 12 bytes instead of the three steps' 28, and the
+//! hyperbolic tangent's arithmetic overlaps with the memory traffic.
 
 use std::mem::MaybeUninit;
 
@@ -16,7 +16,7 @@ use crate::tanh::tanh_of;
 /// The largest greyscale value.
 const WHITE: f32 = 255.0;
 
-/// Writes x\[i\] / 255 to every element of `out`, so that afterwards all of `out` is initialised.
+/// Writes x\[i\] / 255 to every element of `out`, which is then fully initialized.
 ///
 /// # Panics
 /// If the slices differ in length.
@@ -24,7 +24,7 @@ pub fn normalize(set: InstructionSet, x: &[f32], out: &mut [MaybeUninit<f32>]) {
     elementwise::map::<Normalize>(set, x, out);
 }
 
-/// Writes x\[i\] · w\[i\] to every element of `out`, so that afterwards all of `out` is initialised.
+/// Writes x\[i\] · w\[i\] to every element of `out`, which is then fully initialized.
 ///
 /// # Panics
 /// If the slices differ in length.
@@ -32,10 +32,10 @@ pub fn weigh(set: InstructionSet, x: &[f32], w: &[f32], out: &mut [MaybeUninit<f
     elementwise::zip_map::<Weigh>(set, x, w, out);
 }
 
-/// Writes tanh(x\[i\] / 255 · w\[i\]) to every element of `out`, so that afterwards all of `out` is initialised.
+/// Writes tanh(x\[i\] / 255 · w\[i\]) to every element of `out`, which is then fully initialized.
 ///
-/// It multiplies by 1 / 255 instead of dividing. With all roundings, the error is at most 5 units in the last place
-/// against f64 where x / 255 is not subnormal.
+/// It multiplies by 1 / 255 instead of dividing. Including all roundings, the error is at most 5
+/// units in the last place against f64 unless x / 255 is subnormal.
 ///
 /// # Panics
 /// If the slices differ in length.
@@ -81,7 +81,7 @@ mod tests {
         values.iter().map(|value| if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() }).collect()
     }
 
-    /// Pairs of a greyscale value and a weight, one in ten replaced by two arbitrary floats.
+    /// Pairs of a greyscale value and a weight. One pair in ten is replaced by two arbitrary floats.
     fn pairs() -> impl Strategy<Value = Vec<(f32, f32)>> {
         let usual = ((0..256_u16).prop_map(f32::from), -1.5..1.5_f32);
         let unusual = (any::<f32>(), any::<f32>());

@@ -1,24 +1,31 @@
-//! Weighted sums and weight gradients of a layer with many sparse inputs and few units, for many samples at once.
+//! Weighted sums and weight gradients of a layer with many sparse inputs and few units, for many
+//! samples at once.
 //!
-//! Idea: one sample per SIMD lane, one register per unit. [`LANES`] samples form a block, and a block stores only those
-//! inputs that are nonzero in at least one of its samples: in images of digits about half of them, and fewer if a block
-//! has similar samples ([`order_by_similarity`]). Each such input takes one multiply-add per unit, with 16 samples in
-//! the lanes, whatever the number of units; with units in the lanes, 10 units would fill 10 of 16 lanes.
+//! Idea: one sample per SIMD lane, one register per unit. [`LANES`] samples form a block, and a
+//! block stores only the inputs that are nonzero in at least one of its samples. In images of
+//! digits, that is about half of the inputs, and fewer if a block has similar samples
+//! ([`order_by_similarity`]). Each stored input takes one multiply-add per unit, with 16 samples in
+//! the lanes, for any number of units. With units in the lanes, 10 units would fill only 10 of 16
+//! lanes.
 //!
-//! - Sums: the units' sums of a block stay in registers during the loop over its inputs; a weight is broadcast as the
-//!   multiply-add's operand.
-//! - Gradients: one input's gradients for all units stay in registers during the loop over the blocks of a chunk; the
-//!   errors of a chunk, 53 blocks, stay in L1. A fixed tree adds the lanes at the end.
+//! - Sums: a block's sums for all units stay in registers during the loop over its inputs. A weight
+//!   is broadcast as the operand of the multiply-add.
+//! - Gradients: one input's gradients for all units stay in registers during the loop over a
+//!   chunk's blocks. The deltas of a chunk (53 blocks) stay in L1. A fixed tree adds the lanes at
+//!   the end.
 //!
-//! Bytes stay bytes, a quarter of the memory, and are widened to floats once for all units.
+//! Byte inputs stay bytes, which takes a quarter of the memory. They are widened to floats once for
+//! all units.
 //!
-//! A block is 16 samples on every instruction set, one, two or four vectors, so that the layout does not depend on the
-//! processor, nor do the bits of the results, if it has a fused multiply-add. A zero input is skipped if it is zero in
-//! all of the block's samples: an infinite or NaN weight then does not change the sum.
+//! A block has 16 samples on every instruction set, in one, two or four vectors, so the layout does
+//! not depend on the processor. On processors with a fused multiply-add, the bits of the results do
+//! not either. A zero input is skipped if it is zero in all of the block's samples. An infinite or
+//! NaN weight then does not change the sum.
 //!
-//! Roofline: an input of a block takes, for 10 units, 2 · 10 multiply-adds and 2 · 2 instructions that widen its 16
-//! values, 12 cycles at two per cycle, for 32 bytes of values and 5 of indices. The gradients need 11 loads for 10
-//! multiply-adds, so two loads per cycle are their bound. docs/performance.md has the times.
+//! Roofline, for 10 units: an input of a block takes 2 · 10 multiply-adds and 2 · 2 instructions
+//! that widen its 16 values. That is 12 cycles at two per cycle, for 32 bytes of values and 5 of
+//! indices. The gradients need 11 loads for 10 multiply-adds, so they are bound by two loads per
+//! cycle. docs/performance.md has the times.
 
 /// Calls a method with the number of units as a const generic argument.
 macro_rules! with_units {
@@ -54,13 +61,13 @@ pub use similar::order_by_similarity;
 
 /// Samples in a block.
 pub const LANES: usize = lanes::LANES;
-/// Blocks in a chunk: their errors for [`UNITS_AT_ONCE`] units, 25 KB in f32, fit into L1.
+/// Blocks in a chunk. Their deltas for [`UNITS_AT_ONCE`] units, 25 KB in f32, fit in L1.
 pub const BLOCKS: usize = 53;
 /// Maximum number of samples in a chunk.
 pub const SAMPLES: usize = LANES * BLOCKS;
-/// Maximum number of units in a tile: units whose sums are in registers at the same time.
+/// Maximum number of units in a tile: the units with sums in registers at the same time.
 pub const UNITS_AT_ONCE: usize = 10;
-/// Maximum number of inputs of a sample: an entry's index in its chunk has 32 bits.
+/// Maximum number of inputs per sample: an entry's index in its chunk has 32 bits.
 pub const MAX_INPUTS: usize = u32::MAX as usize / BLOCKS;
 
 /// The storage type of inputs: floats or bytes.
@@ -116,16 +123,16 @@ pub struct Chunk<E> {
     entries: Vec<u32>,
     /// The entry's value in each sample of the block.
     values: Vec<[E; LANES]>,
-    /// The inputs that have entries, ascending, each with their number.
+    /// The inputs that have entries, ascending, each with its number of entries.
     used_inputs: Vec<(u32, u32)>,
-    /// The same entries by input: their blocks, ascending for each input, and a second copy of the values, so that both
-    /// passes read memory sequentially.
+    /// The same entries by input: their blocks, ascending for each input, and a second copy of the
+    /// values. Both passes thus read memory sequentially.
     blocks_by_input: Vec<u8>,
     values_by_input: Vec<[E; LANES]>,
 }
 
 impl<E: Pod + PartialEq> Chunk<E> {
-    /// The samples whose inputs are `rows`.
+    /// A chunk of the samples with inputs `rows`.
     ///
     /// # Panics
     /// If there are more than [`SAMPLES`] rows, they differ in length, or are longer than [`MAX_INPUTS`].
@@ -172,7 +179,8 @@ impl<E: Pod + PartialEq> Chunk<E> {
         self.samples
     }
 
-    /// The number of entries: pairs of a block and an input that is nonzero in at least one of its samples.
+    /// The number of entries: pairs of a block and an input that is nonzero in one of the block's
+    /// samples.
     pub fn entries(&self) -> usize {
         self.entries.len()
     }
@@ -202,7 +210,7 @@ impl Tiles {
         &mut self.values
     }
 
-    /// Overwrites the values by `scale` · `weights`; `weights` is inputs × units.
+    /// Overwrites the values with `scale` · `weights`; `weights` is inputs × units.
     ///
     /// # Panics
     /// If `weights` does not have this shape.
@@ -217,7 +225,7 @@ impl Tiles {
         }
     }
 
-    /// Writes `scale` · these values to `gradients`, inputs × units.
+    /// Writes `scale` times these values to `gradients`, inputs × units.
     ///
     /// # Panics
     /// If `gradients` does not have this shape.
@@ -239,7 +247,7 @@ struct TileOfUnits {
     width: usize,
 }
 
-/// The units distributed evenly over the minimum number of tiles.
+/// Distributes the units evenly over the minimum number of tiles.
 fn tiles(units: usize) -> impl Iterator<Item = TileOfUnits> {
     let count = units.div_ceil(UNITS_AT_ONCE);
     (0..count).map(move |tile| {
@@ -248,9 +256,11 @@ fn tiles(units: usize) -> impl Iterator<Item = TileOfUnits> {
     })
 }
 
-/// Writes the weighted sums of each unit and sample to `sums`, which is units × [`SAMPLES`]: `biases`\[u\] + Σₚ
-/// x\[s\]\[p\] · `weights`\[p\]\[u\]. Sample s of the chunk is column s; columns up to the end of the last block are
-/// written, those beyond the samples as if all inputs were zero.
+/// Writes the weighted sum of each unit and sample to `sums`, which is units × [`SAMPLES`]:
+/// `biases`\[u\] + Σₚ x\[s\]\[p\] · `weights`\[p\]\[u\].
+///
+/// Sample s of the chunk is column s. All columns up to the end of the last block are written;
+/// those beyond the samples are computed as if all inputs were zero.
 ///
 /// # Panics
 /// If the shapes differ from these.
@@ -272,8 +282,9 @@ pub fn weighted_sums<E: Value>(
     }
 }
 
-/// Adds the gradients Σₛ x\[s\]\[p\] · `errors`\[u\]\[s\] over the chunk's samples to `gradients`, where `errors` is
-/// units × [`SAMPLES`]. The errors of samples beyond the chunk's must be zero up to the end of the last block.
+/// Adds the gradients Σₛ x\[s\]\[p\] · `errors`\[u\]\[s\] over the chunk's samples to `gradients`.
+/// `errors` holds the deltas, units × [`SAMPLES`]. Between the last sample and the end of the last
+/// block, it must be zero.
 ///
 /// # Panics
 /// If the shapes differ from these.
@@ -397,7 +408,7 @@ impl<E: Value> AddGradients<'_, E> {
     }
 }
 
-/// The register of the widened `values`, one for each of its lanes.
+/// Widens `values`, one for each lane, into a register.
 #[inline(always)]
 fn widen<E: Value, S: Simd>(values: &[E]) -> S::f32s {
     let mut widened = [0.0; LANES];

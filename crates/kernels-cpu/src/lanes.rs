@@ -1,18 +1,19 @@
-//! Horizontal sums of vectors: the lanes hold partial sums, which a fixed tree adds.
+//! Horizontal sums of vectors: a fixed tree adds the partial sums in the lanes.
 
 use pulp::Simd;
 
 use crate::Real;
 
-/// Partial sums of a sum: one, two or four vectors of f32, so that the order of additions does not depend on the vector
-/// width.
+/// Number of partial sums per sum: one, two or four f32 vectors. It is fixed, so the order of
+/// additions does not depend on the vector width.
 pub(crate) const LANES: usize = 16;
 
-/// Element i of the result is the sum of the lanes of `partial_sums`\[i\], for N ≤ 16; the elements from N on are zero.
-/// The upper half of the lanes is added to the lower half until one lane is left.
+/// Returns in element i the sum of the lanes of `partial_sums`\[i\], for N ≤ 16. The elements from
+/// N on are zero. The upper half of the lanes is added to the lower half until one lane is left.
 ///
-/// Idea: to reduce one vector takes two shuffles for each of four additions, and each addition leaves more lanes idle.
-/// The halves of two vectors fit into one vector, so that ten sums take eleven additions instead of forty.
+/// Idea: reducing one vector takes two shuffles for each of four additions, and each addition
+/// leaves more lanes idle. The halves of two vectors fit in one vector, so ten sums take eleven
+/// additions instead of forty.
 #[inline(always)]
 pub(crate) fn add_lanes<F: Real, S: Simd, const N: usize>(simd: S, partial_sums: &[[F; LANES]; N]) -> [F; LANES] {
     let zero = [F::zero(); LANES];
@@ -28,7 +29,7 @@ pub(crate) fn add_lanes<F: Real, S: Simd, const N: usize>(simd: S, partial_sums:
     add_pieces::<F, S, 1>(simd, &eighth(0, &q0, &q1), &eighth(1, &q2, &q3))
 }
 
-/// A shuffle of two vectors: lanes 0 to 15 are those of `a`, 16 to 31 those of `b`.
+/// Shuffles two vectors: lanes 0 to 15 come from `a`, 16 to 31 from `b`.
 macro_rules! pick {
     ($a:ident, $b:ident: $($lane:literal)*) => {
         [$(if $lane < LANES { $a[$lane % LANES] } else { $b[$lane % LANES] }),*]
@@ -38,7 +39,7 @@ macro_rules! pick {
 /// Splits `a` and `b` into groups of `SIZE` lanes and adds each odd group to the even group before it.
 #[inline(always)]
 fn add_pieces<F: Real, S: Simd, const SIZE: usize>(simd: S, a: &[F; LANES], b: &[F; LANES]) -> [F; LANES] {
-    // Literal indices, so that the compiler emits two shuffles.
+    // Literal indices let the compiler emit two shuffles.
     let (first, second) = match SIZE {
         8 => (
             pick!(a, b: 0 1 2 3 4 5 6 7 16 17 18 19 20 21 22 23),

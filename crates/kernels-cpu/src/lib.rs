@@ -1,10 +1,12 @@
 //! Fast CPU kernels: slices in, slices out.
 //!
-//! Each module holds one kernel with its idea. A kernel's body is written once, in ordinary Rust that the compiler can
-//! vectorise or with `pulp`'s vectors. [`dispatch`] compiles it for AVX-512, AVX2 with FMA and the portable baseline
-//! and picks one at run time, so that a default build is fast without `-C target-cpu=native`.
+//! Each module holds one kernel and explains its idea. A kernel's body is written once, either in
+//! ordinary Rust that the compiler can vectorize or with `pulp`'s vectors. [`dispatch`] compiles it
+//! for AVX-512, AVX2 with FMA and the portable baseline and picks one at run time, so a default
+//! build is fast without `-C target-cpu=native`.
 //!
-//! This crate does not depend on a matrix library and uses no threads and no files; the crates above it split the work.
+//! This crate does not depend on a matrix library and uses no threads and no files. The crates
+//! above it split the work.
 
 pub mod activation;
 pub mod caches;

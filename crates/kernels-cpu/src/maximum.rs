@@ -1,14 +1,16 @@
 //! The element-wise maximum of two slices of integers.
 //!
-//! Idea: the compiler vectorises a loop over slices of equal length, so the kernel selects the widest vectors and
-//! minimises the bytes moved. The result's memory need not be initialised. For a result that will not stay in cache,
-//! [`Stores::Streaming`] writes whole lines by non-temporal stores that bypass the cache: an ordinary store first reads
-//! the line that it overwrites, and evicts another one.
+//! Idea: the compiler vectorizes a loop over slices of equal length, so the kernel only has to
+//! select the widest vectors and minimize the bytes moved. The result's memory need not be
+//! initialized. For a result that will not stay in cache, [`Stores::Streaming`] writes whole lines
+//! with non-temporal stores that bypass the cache. An ordinary store first reads the line that it
+//! overwrites, and evicts another one.
 //!
-//! Roofline: one comparison for 8 bytes read and 4 written, so memory bandwidth is the bound; ordinary stores move 16
-//! bytes. The floor is the time to read the operands, if the stores overlap with the reads perfectly. Within L2,
-//! ordinary stores are faster. In a victim L3 ([`crate::caches`]), reads and writes do not overlap, and the ordinary
-//! loop is the floor. docs/performance.md has the times, and the variants that do not pay.
+//! Roofline: one comparison for 8 bytes read and 4 written, so memory bandwidth is the bound.
+//! Ordinary stores move 16 bytes. The floor is the time to read the operands, if the stores overlap
+//! perfectly with the reads. Within L2, ordinary stores are faster. In a victim L3
+//! ([`crate::caches`]), reads and writes do not overlap, and the ordinary loop is the floor.
+//! docs/performance.md has the times, and the variants that are not faster.
 
 use std::mem::MaybeUninit;
 
@@ -26,10 +28,11 @@ struct CacheLine;
 /// The kind of stores that write a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stores {
-    /// Ordinary stores through the cache: for a result that stays there, or memory that the system has just cleared.
+    /// Ordinary stores through the cache: for a result that stays there, or for memory that the
+    /// system has just cleared.
     Cached,
-    /// Non-temporal (streaming) stores of whole lines, which bypass the cache: for a result larger than the cache. The
-    /// same as `Cached` on processors other than x86-64.
+    /// Non-temporal (streaming) stores of whole lines, which bypass the cache: for a result larger
+    /// than the cache. Same as `Cached` on processors other than x86-64.
     Streaming,
 }
 
@@ -45,7 +48,8 @@ impl WithSimd for Maximum<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        // The elements before the first cache-line boundary are done separately, so that no later store crosses a line.
+        // The elements before the first cache-line boundary are written separately, so no later
+        // store crosses a line.
         let head = self.out.as_ptr().align_offset(64).min(self.out.len());
         let (out_head, out) = self.out.split_at_mut(head);
         let (a_head, a) = self.a.split_at(head);
@@ -70,7 +74,7 @@ fn larger(a: i32, b: i32) -> i32 {
     if a > b { a } else { b }
 }
 
-/// As [`write_maximum`], with non-temporal stores; `out` starts at a cache line, or is empty.
+/// Writes the maximum with non-temporal stores. `out` starts at a cache line or is empty.
 #[inline(always)]
 fn stream_maximum(a: &[i32], b: &[i32], out: &mut [MaybeUninit<i32>]) {
     assert!(out.is_empty() || out.as_ptr().cast::<CacheLine>().is_aligned(), "streamed lines start at a cache line");
@@ -84,8 +88,8 @@ fn stream_maximum(a: &[i32], b: &[i32], out: &mut [MaybeUninit<i32>]) {
     write_maximum(a_tail, b_tail, out_tail);
 }
 
-/// Writes one cache line by non-temporal stores. The instruction is part of every x86-64 processor (SSE2), in vectors
-/// of 16 bytes; four in a row fill a write-combining buffer.
+/// Writes one cache line with non-temporal stores. Every x86-64 processor has the instruction
+/// (SSE2), for vectors of 16 bytes. Four in a row fill a write-combining buffer.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn stream_line(out: &mut [MaybeUninit<i32>; LINE], values: [i32; LINE]) {
@@ -95,9 +99,10 @@ fn stream_line(out: &mut [MaybeUninit<i32>; LINE], values: [i32; LINE]) {
     let target = out.as_mut_ptr().cast::<__m128i>();
     for (i, vector) in vectors.into_iter().enumerate() {
         #[allow(unsafe_code)]
-        // SAFETY: four vectors are the whole of `out`, which is borrowed exclusively. It starts at a cache line, as
-        // `stream_maximum` checks, so every vector is aligned. `order_streamed_stores` follows before the kernel
-        // returns, so that a thread that synchronises with this one after the return sees the values.
+        // SAFETY: four vectors cover all of `out`, which is borrowed exclusively. It starts at a
+        // cache line, as `stream_maximum` checks, so every vector is aligned.
+        // `order_streamed_stores` runs before the kernel returns, so a thread that synchronizes
+        // with this one after the return sees the values.
         unsafe {
             _mm_stream_si128(target.add(i), vector);
         }
@@ -125,7 +130,7 @@ fn stream_line(out: &mut [MaybeUninit<i32>; LINE], values: [i32; LINE]) {
 #[inline(always)]
 fn order_streamed_stores() {}
 
-/// Writes max(a\[i\], b\[i\]) to every element of `out`, so that afterwards all of `out` is initialised.
+/// Writes max(a\[i\], b\[i\]) to every element of `out`, which is then fully initialized.
 ///
 /// # Panics
 /// If the three slices differ in length.
@@ -140,7 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// At every offset within a cache line, so that heads, whole lines and tails of all lengths occur.
+        /// Every offset within a cache line, to cover heads, whole lines and tails of all lengths.
         #[test]
         fn part2_maximum_agrees_with_ord_max_on_every_instruction_set(
             pairs in prop::collection::vec((any::<i32>(), any::<i32>()), 0..200), offset in 0..LINE
@@ -154,7 +159,7 @@ mod tests {
                     let range = first..first + a.len();
                     maximum(set, &a, &b, &mut memory[range.clone()], stores);
                     #[allow(unsafe_code)]
-                    // SAFETY: every cell was initialised with 7 before `maximum` wrote some.
+                    // SAFETY: every cell was initialized with 7 before `maximum` wrote some.
                     let got: Vec<i32> = memory.iter().map(|cell| unsafe { cell.assume_init() }).collect();
                     prop_assert_eq!(&got[range.clone()], &expected, "{} {:?}", set.name(), stores);
                     let outside = got[..range.start].iter().chain(&got[range.end..]);

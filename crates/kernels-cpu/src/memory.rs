@@ -1,11 +1,12 @@
 //! Large allocations in huge pages, and scratch memory that is kept between calls.
 //!
-//! Idea: the operating system maps a large block page by page at the first touch, which costs a page fault and the
-//! clearing of the page. Pages of 2 MiB instead of 4 KiB cause 512 times fewer faults. Where Linux gives such pages on
-//! request only (`transparent_hugepage/enabled` is `madvise`, the usual default), this module requests them.
+//! Idea: the operating system maps a large block page by page at the first touch. Each page costs a
+//! page fault and has to be cleared. Pages of 2 MiB instead of 4 KiB cause 512 times fewer faults.
+//! If Linux provides such pages only on request (`transparent_hugepage/enabled` is `madvise`, the
+//! usual default), this module requests them.
 //!
-//! The block still belongs to the global allocator, with the layout that a `Vec` frees. `madvise` is only a hint for
-//! the block's whole pages; no result depends on whether the kernel follows it.
+//! The block still belongs to the global allocator, with the layout that a `Vec` frees. `madvise`
+//! is only a hint for the block's whole pages. No result depends on whether the kernel follows it.
 
 use std::marker::PhantomData;
 use std::mem;
@@ -13,22 +14,24 @@ use std::sync::Mutex;
 
 use bytemuck::Pod;
 
-/// Minimum size in bytes of a block for which huge pages are requested. A smaller one holds at most one huge page, and
-/// the allocator usually reuses it without faults.
+/// Minimum size in bytes of a block for which huge pages are requested. A smaller block holds at
+/// most one huge page, and the allocator usually reuses it without faults.
 const MIN_BYTES: usize = 4 << 20;
 
-/// Size in bytes above which a block is always freshly mapped memory that the system has cleared: glibc maps each such
-/// block separately, again at each allocation (`DEFAULT_MMAP_THRESHOLD_MAX`).
+/// Size in bytes above which a block is always freshly mapped memory that the system has cleared.
+/// glibc maps each such block separately, and again at each allocation
+/// (`DEFAULT_MMAP_THRESHOLD_MAX`).
 pub const MMAP_THRESHOLD_MAX: usize = 32 << 20;
 
 /// The size of a huge page in bytes.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// An empty vector with room for `capacity` elements, in huge pages where the system has them and the block is large
-/// enough.
+/// Returns an empty vector with room for `capacity` elements, in huge pages if the system has them
+/// and the block is large enough.
 ///
-/// A block above [`MMAP_THRESHOLD_MAX`] bytes is allocated one huge page larger than needed. The extra page is not touched, but
-/// the block's last elements are then in a huge page, too, because that page belongs to the block entirely.
+/// A block above [`MMAP_THRESHOLD_MAX`] bytes is allocated one huge page larger than needed. The
+/// extra page is never touched. It lets the block's last elements be in a huge page too, because
+/// that page then belongs to the block entirely.
 pub fn vec_with_capacity<T>(capacity: usize) -> Vec<T> {
     let bytes = capacity.saturating_mul(size_of::<T>());
     let spare = if bytes > MMAP_THRESHOLD_MAX { LARGE_PAGE / size_of::<T>().max(1) } else { 0 };
@@ -40,7 +43,7 @@ pub fn vec_with_capacity<T>(capacity: usize) -> Vec<T> {
     vector
 }
 
-/// `length` zero bytes, in huge pages where the system has them and the block is large enough.
+/// Returns `length` zero bytes, in huge pages if the system has them and the block is large enough.
 pub fn zero_bytes(length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
     if length >= MIN_BYTES {
@@ -49,12 +52,12 @@ pub fn zero_bytes(length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Working memory of a computation, aligned to a cache line. Its elements start with unspecified values: those of an
-/// earlier computation, or zero.
+/// Working memory of a computation, aligned to a cache line. Its elements start with unspecified
+/// values: zeros, or the values of an earlier computation.
 ///
-/// The memory of the largest one, up to [`MMAP_THRESHOLD_MAX`], is kept for the next use, as BLAS libraries do. If it were
-/// freed together with a result of the same size, the allocator would return both to the system, and each call would
-/// fault its pages in again.
+/// The largest such memory, up to [`MMAP_THRESHOLD_MAX`], is kept for the next use, as in BLAS
+/// libraries. If it were freed together with a result of the same size, the allocator would return
+/// both to the system. Each call would then fault its pages in again.
 #[derive(Debug)]
 pub struct Scratch<F> {
     bytes: Vec<u8>,
@@ -108,8 +111,8 @@ fn ask_for_large_pages<T>(room: &mut [T]) {
     let length = (bytes - skipped) / PAGE * PAGE;
     let start = first.wrapping_add(skipped);
     #[allow(unsafe_code)]
-    // SAFETY: the range is inside `room`, and MADV_HUGEPAGE changes neither its contents nor whether it is mapped. An
-    // error can be ignored: the pages are then small.
+    // SAFETY: the range is inside `room`, and MADV_HUGEPAGE changes neither its contents nor
+    // whether it is mapped. An error can be ignored: the pages are then small.
     let _error = unsafe { libc::madvise(start.cast(), length, libc::MADV_HUGEPAGE) };
 }
 

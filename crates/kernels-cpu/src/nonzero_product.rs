@@ -1,26 +1,28 @@
-//! The matrix product with a sparse left matrix, such as images whose background is zero.
+//! The matrix product with a sparse left matrix, such as images with a zero background.
 //!
-//! Idea: a term 0 · w does not change a sum, so the product skips the zeros. [`NonzeroRows`] has a bitmap of the
-//! nonzero elements by rows, 64 columns per word, and one by columns, 64 rows per word. The weighted sums of a layer,
-//! left · right, iterate over a row's set bits: they broadcast one element, load a row of the right matrix, and keep up
-//! to eight vectors of sums in registers. A weight gradient, leftᵀ · right, iterates over each column's set bits in the
-//! same way.
+//! Idea: a term 0 · w does not change a sum, so the product skips the zeros. [`NonzeroRows`] has
+//! two bitmaps of the nonzero elements: one by rows, with 64 columns per word, and one by columns,
+//! with 64 rows per word. The weighted sums of a layer, left · right, iterate over a row's set
+//! bits: they broadcast one element, load a row of the right matrix, and keep up to eight vectors
+//! of sums in registers. A weight gradient, leftᵀ · right, iterates over each column's set bits in
+//! the same way.
 //!
-//! The number of set bits per column varies, and a mispredicted loop branch costs more than a few multiply-adds. The
-//! columns are therefore sorted by their number of set bits, so that the trip count rarely changes from one column to
-//! the next ([`NonzeroRows::index`]).
+//! The number of set bits per column varies, and a mispredicted loop branch costs more than a few
+//! multiply-adds. The columns are therefore sorted by their number of set bits, so the trip count
+//! rarely changes from one column to the next ([`NonzeroRows::index`]).
 //!
-//! The right matrix of the first product, the weights, is larger than L1. The product is therefore blocked over the
-//! summation index: all rows use the 64 rows of the weights that belong to one word of bits, then the next 64. Between
-//! two blocks, the partial sums are stored in `out`.
+//! The right matrix of the first product, the weights, is larger than L1. The product is therefore
+//! blocked over the summation index: all rows use the 64 rows of the weights that belong to one
+//! word of bits, then the next 64. Between two blocks, the partial sums are stored in `out`.
 //!
-//! Every sum runs over the summation index in ascending order in one accumulator, as in [`crate::product`], and has the
-//! same bits, except that a sum of only −0 terms is +0. A skipped zero whose other factor is infinite or NaN does not
-//! contribute a NaN.
+//! Every sum runs over the summation index in ascending order in one accumulator, as in
+//! [`crate::product`]. It has the same bits, except that a sum of only −0 terms is +0. A zero is
+//! skipped even if its other factor is infinite or NaN, so it does not contribute a NaN.
 //!
-//! Roofline: every multiply-add loads a vector from L1, which delivers two per cycle, the rate of the arithmetic units.
-//! The minimum time is the dense product's times the share of nonzero elements. Mispredicted loop branches cost most of
-//! the rest. docs/performance.md has the times and the ineffective variants.
+//! Roofline: every multiply-add loads a vector from L1, which delivers two per cycle, the rate of
+//! the arithmetic units. The minimum time is the dense product's time multiplied by the fraction of
+//! nonzero elements. Most of the rest is lost to mispredicted loop branches. docs/performance.md
+//! has the times and the variants that do not help.
 
 use std::ops::Range;
 
@@ -47,7 +49,7 @@ pub struct NonzeroRows {
     bits: Vec<u64>,
     /// The bitmap by columns: row r is bit r of a column's word.
     bits_of_columns: Vec<u64>,
-    /// The columns with set bits, sorted by their number.
+    /// The columns with set bits, sorted by how many they have.
     sorted_columns: Vec<u32>,
     /// Whether `bits` is up to date with the elements.
     rows_are_indexed: bool,
@@ -214,7 +216,7 @@ fn bits_of_bytes<S: Simd>(simd: S, bytes: &[u8; WORD]) -> u64 {
     })
 }
 
-/// As [`bits_of_bytes`], by the one instruction of AVX-512 that does it.
+/// Computes [`bits_of_bytes`] with AVX-512's single instruction for it.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn bits_by_instruction<S: Simd>(simd: S, bytes: &[u8; WORD]) -> Option<u64> {
@@ -276,13 +278,15 @@ fn mark_columns<T: Copy + Default>(
     }
 }
 
-/// Writes the indices of the columns with set bits to `sorted_columns`, sorted by their number (a counting sort). `bits` is the
-/// bitmap by rows: by it, columns without set bits are skipped, of which images have many.
+/// Writes the indices of the columns with set bits to `sorted_columns`, sorted by their number of
+/// set bits (a counting sort). `bits` is the bitmap by rows. It finds columns without set bits,
+/// which are common in images, and they are skipped.
 #[inline(always)]
 fn sort_columns(bits: &[u64], words: usize, bits_of_columns: &[u64], sorted_columns: &mut Vec<u32>) {
     let (bits_of_columns, _) = bits_of_columns.as_chunks::<WORD>();
     let used = |word: usize| Ones(bits.iter().skip(word).step_by(words).fold(0, |used, bits| used | bits));
-    // Element n is first the number of columns with n set bits, then the next index for one in `sorted_columns`.
+    // Element n first counts the columns with n set bits, then holds the next index for such a
+    // column in `sorted_columns`.
     let mut slots = [0_u32; WORD + 1];
     for (word, columns) in bits_of_columns.iter().enumerate() {
         used(word).for_each(|column| slots[columns[column].count_ones() as usize] += 1);
@@ -354,15 +358,16 @@ impl ReadElement for AsBytes<'_> {
     }
 }
 
-/// Adds the given `rows` of the product left · right to `out`: to element (i, j), one after the other, left\[i\]\[p\] ·
-/// right\[`first` + p\]\[j\] for each p, padding included. Row `rows.start` goes to the first row of `out`.
+/// Adds the given `rows` of the product left · right to `out`. To element (i, j), it adds
+/// left\[i\]\[p\] · right\[`first` + p\]\[j\] for each p in ascending order, padding included. Row
+/// `rows.start` goes to the first row of `out`.
 ///
-/// A matrix whose columns are split into several `left` is multiplied part by part, in order, with the same bits as a
-/// whole.
+/// A matrix with columns split across several `left` can be multiplied part by part, in order. The
+/// result has the same bits as the whole product.
 ///
 /// # Panics
-/// If `left` is not indexed, `right` has fewer rows than `first` and `left`'s columns, `rows` is out of bounds, or `out` is
-/// not one row of `right`'s stride for each of `rows`.
+/// If `left` is not indexed, `right` has fewer rows than `first` plus `left`'s columns, `rows` is
+/// out of bounds, or `out` is not one row of `right`'s stride for each of `rows`.
 pub fn add_nonzero_product(
     set: InstructionSet,
     left: &NonzeroRows,
@@ -390,9 +395,10 @@ pub fn add_nonzero_product(
     }
 }
 
-/// The product leftᵀ · right: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\]. Rows for which the column of `left` has only zeros
-/// are skipped if `only_nonzero`; otherwise the sink receives zeros for them. Sums start at zero: [`Sink::start`] is not
-/// called.
+/// The product leftᵀ · right: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\].
+///
+/// If `only_nonzero`, skips each row of the product that belongs to an all-zero column of `left`.
+/// Otherwise, the sink receives zeros for it. Sums start at zero: [`Sink::start`] is not called.
 ///
 /// # Panics
 /// If `left` is not indexed, or `right` has fewer rows than `left`.
@@ -421,7 +427,7 @@ struct NonzeroProduct<'a, R: ReadElement> {
     read: R,
     elements: &'a [R::Word],
     bits: &'a [u64],
-    /// The rows of the right matrix that belong to the left one's columns, `stride` elements apart.
+    /// The right matrix's rows for the columns of the left one, `stride` elements apart.
     right: &'a [f32],
     stride: usize,
     out: &'a mut [f32],
@@ -447,7 +453,7 @@ impl<R: ReadElement> WithSimd for NonzeroProduct<'_, R> {
 }
 
 impl<R: ReadElement> NonzeroProduct<'_, R> {
-    /// Computes V vectors of sums of every row, from `column` on, and returns V.
+    /// Computes V vectors of sums of every row, starting at `column`, and returns V.
     #[inline(always)]
     fn sweep<S: Simd, const V: usize>(&mut self, simd: S, column: usize) -> usize {
         let stride = self.stride;
@@ -463,7 +469,7 @@ impl<R: ReadElement> NonzeroProduct<'_, R> {
                     let value = self.read.element(elements, bit);
                     add_products::<S, V>(simd, &mut sums, value, right, bit * stride);
                 }
-                // A copy, so that the array in the loop has no address and stays in registers.
+                // A copy: the array in the loop then has no address and stays in registers.
                 let sums = sums;
                 out.copy_from_slice(&sums);
             }
@@ -513,7 +519,7 @@ impl<R: ReadElement, K: Sink<f32>> WithSimd for NonzeroProductOfTranspose<'_, R,
 }
 
 impl<R: ReadElement, K: Sink<f32>> NonzeroProductOfTranspose<'_, R, K> {
-    /// Computes V vectors of sums of every row, from `column` on, and returns V.
+    /// Computes V vectors of sums of every row, starting at `column`, and returns V.
     #[inline(always)]
     fn sweep<S: Simd, const V: usize>(&mut self, simd: S, column: usize) -> usize {
         let (right, stride) = (self.right.padded(), self.right.stride());

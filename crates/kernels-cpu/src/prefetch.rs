@@ -1,4 +1,4 @@
-//! Software prefetches; on processors other than x86-64 they do nothing.
+//! Software prefetches. They do nothing on processors other than x86-64.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_MM_HINT_ET0, _MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};

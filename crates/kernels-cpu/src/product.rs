@@ -1,16 +1,18 @@
 //! The matrix product by register tiling.
 //!
-//! Idea: a tile of M × N sums stays in vector registers while the loop runs over the summation index p; for each p, M
-//! elements of the left matrix are broadcast, N neighbouring elements of the right matrix are loaded, and M · N
-//! multiply-adds use them. A finished tile goes to a [`Sink`], which stores it, adds a bias, applies an activation or
-//! updates a weight (a fused epilogue): the sums are never written to memory just to be read again.
+//! Idea: a tile of M × N sums stays in vector registers while the loop runs over the summation
+//! index p. For each p, it broadcasts M elements of the left matrix and loads N adjacent elements
+//! of the right one, which feed M · N multiply-adds. A finished tile goes to a [`Sink`], which
+//! stores it, adds a bias, applies an activation or updates a weight (a fused epilogue). The sums
+//! are never written to memory just to be read again.
 //!
-//! Every sum runs over p in ascending order, in one accumulator. Its bits therefore do not depend on the tile's shape,
-//! on how rows are distributed, or on the number of threads. They are the same on all instruction sets with a fused
-//! multiply-add, that is on all but the portable one.
+//! Every sum runs over p in ascending order, in one accumulator. Its bits therefore do not depend
+//! on the tile's shape, on how rows are distributed, or on the number of threads. They are the same
+//! on all instruction sets with a fused multiply-add, that is, on all but the portable one.
 //!
-//! Roofline: M · N multiply-adds for M + N loaded elements. With 8 × 32 f32 on AVX-512, which is 16 vector
-//! multiply-adds for 2 loads and 8 broadcasts, the arithmetic units are the bound, not the loads.
+//! Roofline: M · N multiply-adds for M + N loaded elements. A tile of 8 × 32 f32 on AVX-512 takes
+//! 16 vector multiply-adds for 2 loads and 8 broadcasts, so the arithmetic units are the bound, not
+//! the loads.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -26,10 +28,10 @@ use crate::{InstructionSet, Real};
 #[repr(C, align(64))]
 struct Line([u64; 8]);
 
-/// A row-major matrix whose rows are padded to whole cache lines and aligned to one, so that a kernel needs no
+/// A row-major matrix with rows padded and aligned to whole cache lines. A kernel needs no
 /// remainder loop over columns, and no vector crosses a line.
 ///
-/// Its padding is part of every product: keep it at zero unless the sink ignores it.
+/// The padding is part of every product: keep it at zero unless the sink ignores it.
 #[derive(Clone, Debug)]
 pub struct PaddedMatrix<F> {
     lines: Vec<Line>,
@@ -83,10 +85,11 @@ impl<F: Real> PaddedMatrix<F> {
         bytemuck::cast_slice_mut(&mut self.lines)
     }
 
-    /// Writes the transpose of the matrix whose rows are `rows` into this one, from column `first` on.
+    /// Writes the transpose of the matrix with rows `rows` into this one, starting at column
+    /// `first`.
     ///
     /// # Panics
-    /// If the transpose has another number of rows, or too many columns.
+    /// If the transpose has a different number of rows, or too many columns.
     pub fn copy_transposed(&mut self, first: usize, rows: &[&[F]]) {
         let fits = first <= self.columns && rows.len() <= self.columns - first;
         assert!(fits && rows.iter().all(|row| row.len() == self.rows), "copy_transposed: shapes differ");
@@ -99,25 +102,27 @@ impl<F: Real> PaddedMatrix<F> {
 
 /// The consumer of a product's finished sums.
 pub trait Sink<F: Real> {
-    /// Writes the initial values of the sums at row `row` and columns `column`, `column + 1`, … to `sums`, which holds
-    /// zeros. A sink implements it to continue the sums of an earlier product over further p. Mark it
-    /// `#[inline(always)]`.
+    /// Writes the initial values of the sums at row `row` and columns `column`, `column + 1`, … to
+    /// `sums`, which holds zeros. A sink implements this to continue the sums of an earlier product
+    /// over further p. Mark it `#[inline(always)]`.
     #[inline(always)]
     fn start<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &mut [F::Vector<S>]) {}
 
-    /// Takes `sums`, registers that hold the elements at row `row` and columns `column`, `column + 1`, … of the product
-    /// ([`Real::as_elements`]). Columns may be in the right matrix's padding. Mark it `#[inline(always)]`.
+    /// Takes `sums`, registers that hold the product's elements at row `row` and columns `column`,
+    /// `column + 1`, … ([`Real::as_elements`]). Columns may be in the right matrix's padding. Mark
+    /// it `#[inline(always)]`.
     fn take<S: Simd>(&mut self, simd: S, row: usize, column: usize, sums: &[F::Vector<S>]);
 }
 
-/// Multiplies the matrix whose rows are `left` by the given `columns` of `right`. The product has shape `left.len()` ×
-/// `columns.len()`: element (i, j) = Σₚ left\[i\]\[p\] · right\[p\]\[j\].
+/// Multiplies the matrix with rows `left` by the given `columns` of `right`. The product has shape
+/// `left.len()` × `columns.len()`: element (i, j) = Σₚ left\[i\]\[p\] · right\[p\]\[j\].
 ///
-/// `columns` counts in whole cache lines of elements (multiples of [`Real::LINE`]) and may cover the padding.
+/// `columns` is in units of whole cache lines of elements (multiples of [`Real::LINE`]) and may
+/// cover the padding.
 ///
 /// # Panics
-/// If the length of a row of `left` is not the number of `right`'s rows, or `columns` is not a range of whole lines of
-/// `right`.
+/// If the length of a row of `left` is not the number of `right`'s rows, or `columns` is not a
+/// range of whole lines of `right`.
 pub fn product<F: Real, S: Sink<F>>(
     set: InstructionSet,
     left: &[&[F]],
@@ -138,12 +143,12 @@ pub fn product<F: Real, S: Sink<F>>(
     });
 }
 
-/// Multiplies the transpose of the matrix whose rows are `left` by `right`, and computes only the given `rows` of the
-/// product, of shape `rows.len()` × (padded columns of `right`): element (i, j) = Σₚ left\[p\]\[i\] ·
-/// right\[p\]\[j\].
+/// Multiplies the transpose of the matrix with rows `left` by `right`, and computes only the given
+/// `rows` of the product. The result has shape `rows.len()` × (padded columns of `right`): element
+/// (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\].
 ///
-/// A weight gradient has this form: p runs over the images of a batch, left\[p\] is an image, right\[p\] its error.
-/// Only the first `left.len()` rows of `right` are used.
+/// A weight gradient has this form: p runs over the images of a batch, left\[p\] is an image and
+/// right\[p\] its delta. Only the first `left.len()` rows of `right` are used.
 ///
 /// # Panics
 /// If a row of `left` is shorter than `rows.end`, or `right` has fewer rows than `left`.
@@ -167,15 +172,15 @@ pub fn product_of_transpose<F: Real, S: Sink<F>>(
     });
 }
 
-/// Multiplies the transpose of `left` by `right`, both packed row-major panels of `width` columns. The product has
-/// shape `rows` × `width`: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\], for the first `rows` columns i of
-/// `left`.
+/// Multiplies the transpose of `left` by `right`, both packed row-major panels of `width` columns.
+/// The product has shape `rows` × `width`: element (i, j) = Σₚ left\[p\]\[i\] · right\[p\]\[j\],
+/// for the first `rows` columns i of `left`.
 ///
-/// For matrices that are larger than the cache: a tile reads both packed panels sequentially.
+/// Meant for matrices larger than the cache: a tile reads both packed panels sequentially.
 ///
 /// # Panics
-/// If `left` and `right` differ in length, if that is not a multiple of `width`, if `width` is not a multiple of
-/// [`Real::LINE`] above 0, or if `rows` is more than `width`.
+/// If `left` and `right` differ in length, if their length is not a multiple of `width`, if `width`
+/// is not a positive multiple of [`Real::LINE`], or if `rows` is more than `width`.
 pub fn product_of_panels<F: Real, S: Sink<F>>(
     set: InstructionSet,
     left: &[F],
@@ -274,7 +279,7 @@ impl<F: Real, L: Left<F>, K: Sink<F>> WithSimd for Product<'_, F, L, K> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
-        // The largest tile whose sums leave registers for the operands.
+        // The largest tile that leaves registers for the operands.
         if S::REGISTER_COUNT >= 32 { self.sweep::<S, 8>(simd) } else { self.sweep::<S, 6>(simd) }
     }
 }
@@ -327,7 +332,7 @@ impl<F: Real, L: Left<F>, K: Sink<F>> Product<'_, F, L, K> {
         for (i, sums) in sums.iter_mut().enumerate() {
             self.sink.start(simd, row + i, column, sums);
         }
-        // Copies before and after the loop, so that the array in it has no address and stays in registers.
+        // Copies before and after the loop: the array in it then has no address and stays in registers.
         #[allow(clippy::redundant_locals)]
         let mut sums = sums;
         let (values, stride) = (self.right, self.stride);

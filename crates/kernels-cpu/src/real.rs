@@ -18,7 +18,7 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
     /// The register that holds `value` in every lane.
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
 
-    /// a · b + c in each lane, with one rounding where [`is_fused`] holds and two elsewhere.
+    /// a · b + c in each lane, with one rounding if [`is_fused`] holds and two otherwise.
     fn multiply_add_vectors<S: Simd>(
         simd: S,
         a: Self::Vector<S>,
@@ -32,7 +32,7 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
     /// a · b in each lane.
     fn multiply_vectors<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
 
-    /// The whole registers of `values` from its start; an incomplete one at the end is dropped.
+    /// The whole registers at the start of `values`. An incomplete one at the end is dropped.
     fn as_vectors<S: Simd>(values: &[Self]) -> &[Self::Vector<S>];
 
     /// [`Self::as_vectors`], mutable.
@@ -50,17 +50,17 @@ pub trait Real: Float + Pod + Send + Sync + Debug + 'static {
         bytemuck::cast_slice_mut(vectors)
     }
 
-    /// The register that holds `elements`, which need not be aligned.
+    /// Loads a register from `elements`, which need not be aligned.
     ///
     /// # Panics
-    /// If the number of elements is not that of a register.
+    /// If the number of elements is not a register's.
     #[inline(always)]
     fn load_vector<S: Simd>(elements: &[Self]) -> Self::Vector<S> {
         bytemuck::pod_read_unaligned(bytemuck::cast_slice(elements))
     }
 
-    /// Writes the columns of eight rows to `to`, `to` + `stride`, …, from the first column on, in whole registers;
-    /// returns the number of columns written. See [`crate::transpose`].
+    /// Writes the columns of eight rows to `to`, `to` + `stride`, …, starting with the first
+    /// column, in whole registers. Returns the number of columns written. See [`crate::transpose`].
     ///
     /// # Safety
     /// As [`crate::transpose::transpose_to`]; the rows have the same length.

@@ -1,12 +1,13 @@
-//! The two limits of the roofline model (Williams, Waterman and Patterson, "Roofline", 2009): a kernel bound by memory
-//! reads and a kernel bound by multiply-adds. Other kernels are measured against them.
+//! The two limits of the roofline model (Williams, Waterman and Patterson, "Roofline", 2009): a
+//! kernel bound by memory reads and a kernel bound by multiply-adds. Other kernels are measured
+//! against them.
 
 use pulp::{Simd, WithSimd};
 
 use crate::{InstructionSet, Real};
 
-/// The wrapping sum of all values of `a` and `b`, each read up to the shorter one's length. It has the lowest possible
-/// arithmetic intensity, so it is bound by memory reads.
+/// The wrapping sum of all values of `a` and `b`, both read up to the length of the shorter one. It
+/// has the lowest possible arithmetic intensity, so memory reads are the bound.
 pub fn sum_of_reads(set: InstructionSet, a: &[i32], b: &[i32]) -> i32 {
     set.dispatch(Read { a, b })
 }
@@ -25,12 +26,13 @@ impl WithSimd for Read<'_> {
     }
 }
 
-/// Independent chains of multiply-adds: more than the 8 that two units with a latency of four cycles need, and few
-/// enough that sixteen registers hold them and the two constants.
+/// Independent chains of multiply-adds: more than the 8 that two units with a latency of four
+/// cycles need, and few enough to fit in sixteen registers together with the two constants.
 const CHAINS: usize = 12;
 
-/// Runs `steps` steps x ← a · x + b from x = 0 in each lane of twelve registers, so that only the arithmetic units
-/// limit the speed. Returns the sum of all x and the number of floating-point operations, two for each multiply-add.
+/// Runs `steps` steps x ← a · x + b from x = 0 in each lane of twelve registers. Only the
+/// arithmetic units limit the speed. Returns the sum of all x and the number of floating-point
+/// operations, two for each multiply-add.
 pub fn multiply_adds(set: InstructionSet, a: f32, b: f32, steps: u64) -> (f32, u64) {
     set.dispatch(MultiplyAdds { a, b, steps })
 }

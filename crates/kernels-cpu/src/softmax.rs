@@ -1,12 +1,13 @@
 //! Batched softmax and its cross-entropy.
 //!
-//! Idea: one sample per SIMD lane, as in [`lane_per_sample`](crate::lane_per_sample), so that the maximum, the exponentials
-//! and their total are loops over 16 lanes. The logarithm is computed once for eight lanes of 16 blocks: −Σ yᵢ ln aᵢ =
-//! Σ yᵢ · ln t − Σ yᵢ (zᵢ − m) for the maximum m and the total t of the exponentials, Σ yᵢ is 1, and the sum of
-//! logarithms is the logarithm of a product, which cannot overflow: with up to [`MAX_UNITS`] units, 1 ≤ t ≤ 32.
+//! Idea: one sample per SIMD lane, as in [`lane_per_sample`](crate::lane_per_sample), so the
+//! maximum, the exponentials and their total are loops over 16 lanes. With the maximum m and the
+//! total t of the exponentials, −Σ yᵢ ln aᵢ = Σ yᵢ · ln t − Σ yᵢ (zᵢ − m), and Σ yᵢ is 1. The sum
+//! of the ln t is the logarithm of a product, so the logarithm is computed once for eight lanes of
+//! 16 blocks. The product cannot overflow: with up to [`MAX_UNITS`] units, 1 ≤ t ≤ 32.
 //!
-//! Error in f32 of a probability a = e^(z − m) / t: at most 4e-7 + 6e-8 · (m − z) relative where it is above 1.3e-35, the
-//! second term from rounding z − m; smaller ones may come out as zero.
+//! Error of a probability a = e^(z − m) / t in f32: at most 4e-7 + 6e-8 · (m − z) relative if it is
+//! above 1.3e-35. The second term comes from rounding z − m. Smaller probabilities may become zero.
 
 use pulp::{Simd, WithSimd};
 
@@ -18,16 +19,18 @@ use crate::product::PaddedMatrix;
 
 /// Maximum number of units.
 pub const MAX_UNITS: usize = 32;
-/// Blocks whose totals are multiplied before a logarithm is taken: 32¹⁶ is 2⁸⁰.
+/// Blocks with totals that are multiplied before a logarithm is taken: 32¹⁶ is 2⁸⁰.
 const BLOCKS_AT_ONCE: usize = 16;
 
-/// Replaces the weighted sums by their softmax, writes the errors a − y of the first `samples` samples,
-/// [flushed](crate::flush_to_zero), to `errors` and 0 up to the end of the last block of 16, and returns the summed
-/// cross-entropy −Σ yᵢ ln aᵢ. All matrices are units × samples, with whole blocks of columns. The targets of each sample
-/// must add up to 1.
+/// Replaces the weighted sums by their softmax and writes the deltas a − y to `errors`. Returns the
+/// summed cross-entropy −Σ yᵢ ln aᵢ.
 ///
-/// The probabilities are not clamped: the logarithm is taken before the division, so that one that rounds to zero is
-/// harmless.
+/// The deltas of the first `samples` samples are [flushed](crate::flush_to_zero); the columns after
+/// them, up to the end of the last block of 16, are set to 0. All matrices are units × samples,
+/// with whole blocks of columns. The targets of each sample must add up to 1.
+///
+/// The probabilities are not clamped. The logarithm is taken before the division, so a probability
+/// that rounds to zero is harmless.
 ///
 /// # Panics
 /// If there are more than [`MAX_UNITS`] units, or the shapes differ.
@@ -81,7 +84,7 @@ impl WithSimd for SoftmaxCrossEntropy<'_> {
                 }
                 let (mut total, mut weighted) = ([0.0; LANES], [0.0; LANES]);
                 for unit in 0..units {
-                    // Copies, so that the compiler need not assume that reads and writes alias.
+                    // Copies: the compiler then need not assume that reads and writes alias.
                     let (mut z, y) = (sums[unit * stride + block], targets[unit * stride + block]);
                     for lane in 0..LANES {
                         let shifted = z[lane] - largest[lane];
@@ -103,7 +106,8 @@ impl WithSimd for SoftmaxCrossEntropy<'_> {
                     let at = unit * stride + first + index;
                     let (mut a, mut error) = (sums[at], targets[at]);
                     for lane in 0..LANES {
-                        // Zero or normal, also after the division by a total of up to 32. The loss does not need it.
+                        // Zero or normal, even after the division by a total of up to 32. The loss
+                        // does not need this.
                         a[lane] = flushed_below(THRESHOLD_OF_PRODUCTS, a[lane]) * inverse[lane];
                         error[lane] = flushed(a[lane] - error[lane]);
                     }

@@ -1,35 +1,38 @@
-//! The transpose of a matrix, in blocks in registers.
+//! The transpose of a matrix, block by block in registers.
 //!
-//! Idea: a naive transpose uses one element of each cache line before it touches the next line. Here eight rows form a
-//! band: 16 bytes of each are loaded, shuffles (unpack) exchange elements between registers, and each resulting
-//! register holds eight elements of a column and is stored at once. A register's upper 128-bit lane is loaded from
-//! other rows than its lower one, so that no element has to cross lanes, which is the slow part of a transpose. A band
-//! has eight rows because eight pointers fit into the general registers.
+//! Idea: a naive transpose uses one element of each cache line before it moves to the next line.
+//! Here, eight rows form a band. 16 bytes of each row are loaded, and shuffles (unpack) exchange
+//! elements between registers. Each resulting register holds eight elements of a column and is
+//! stored at once. The upper 128-bit lane of a register is loaded from different rows than the
+//! lower one. No element then has to cross lanes, which is the slow part of a transpose. A band has
+//! eight rows because eight pointers fit in the general registers.
 //!
-//! Roofline: 32 elements of f32 take 8 loads, 4 of them with an insert, 8 shuffles and 4 stores: in cache, the shuffles
-//! are the bound.
+//! Roofline: 32 elements of f32 take 8 loads, 4 of them with an insert, 8 shuffles and 4 stores. In
+//! cache, the shuffles are the bound.
 
 pub(crate) mod band;
 
 use self::band::BAND;
 use crate::{InstructionSet, Real, Simd, WithSimd};
 
-/// Writes the transpose of the matrix whose rows are `rows` to `to`, whose rows are `stride` elements apart.
+/// Writes the transpose of the matrix with rows `rows` to `to`. Rows of the transpose are `stride`
+/// elements apart.
 ///
 /// # Panics
-/// If the rows differ in length, if there are more of them than `stride`, or `to` is too short.
+/// If the rows differ in length, if there are more rows than `stride`, or if `to` is too short.
 pub fn transpose<F: Real>(set: InstructionSet, rows: &[&[F]], to: &mut [F], stride: usize) {
     let columns = rows.first().map_or(0, |row| row.len());
     assert!(rows.len() <= stride || columns <= 1, "transpose: the transpose's rows overlap");
     assert!(columns == 0 || (columns - 1) * stride + rows.len() <= to.len(), "transpose: no room for the transpose");
     #[allow(unsafe_code)]
-    // SAFETY: the last element written is in `to`, as was just checked, and `to` is borrowed exclusively.
+    // SAFETY: the last element written is in `to`, as just checked, and `to` is borrowed exclusively.
     unsafe {
         transpose_to(set, rows, to.as_mut_ptr(), stride);
     }
 }
 
-/// As [`transpose`], to a raw pointer: element (row, column) goes to `to` + `column` · `stride` + `row`.
+/// Transposes like [`transpose`], to a raw pointer: element (row, column) goes to `to` + `column` ·
+/// `stride` + `row`.
 ///
 /// # Panics
 /// If the rows differ in length.

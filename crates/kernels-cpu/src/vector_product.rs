@@ -1,18 +1,20 @@
 //! The product of a vector and a matrix, as dot products with the matrix's columns.
 //!
-//! Idea: the tiles of [`product`](crate::product) broadcast an element of the left matrix and have one accumulator for
-//! each vector of columns. With one row and few columns that is a single dependency chain, and each multiply-add waits
-//! for the previous one. Here the lanes run over the summation index p instead, so that a sum has 16 partial sums, and
-//! up to ten columns are summed at once: they share the vector's loads, and their chains are independent. [`Columns`]
-//! interleaves those ten columns, 16 elements of each at a time, so that memory is read once, sequentially.
+//! Idea: the tiles of [`product`](crate::product) broadcast an element of the left matrix and have
+//! one accumulator for each vector of columns. With one row and few columns, that is a single
+//! dependency chain in which each multiply-add waits for the previous one. Here, the lanes run over
+//! the summation index p instead, so a sum has 16 partial sums. Up to ten columns are summed at
+//! once: they share the vector's loads, and their chains are independent. [`Columns`] interleaves
+//! those ten columns, 16 elements of each at a time, so memory is read once, sequentially.
 //!
-//! Element p belongs to partial sum p mod 16, in ascending order. A fixed tree adds the partial sums, the upper half to
-//! the lower half until one is left. The rounding differs from the tiles', but is the same for every instruction set
-//! with a fused multiply-add and for any number of columns.
+//! Element p belongs to partial sum p mod 16, in ascending order. A fixed tree adds the partial
+//! sums, the upper half to the lower half until one is left. The rounding differs from the tiles',
+//! but is the same for every instruction set with a fused multiply-add and for any number of
+//! columns.
 //!
-//! Roofline: a multiply-add for each loaded vector of the matrix. A matrix of 784 × 10 f32, 31 KB, stays in L1: 490
-//! loads of 64 bytes and 49 of the vector's take 270 cycles at two loads per cycle. Larger matrices are bound by the
-//! cache that holds them.
+//! Roofline: one multiply-add for each loaded vector of the matrix. A matrix of 784 × 10 f32 (31
+//! KB) stays in L1. 490 loads of 64 bytes from the matrix and 49 from the vector take 270 cycles at
+//! two loads per cycle. Larger matrices are bound by the cache that holds them.
 
 use pulp::{Simd, WithSimd};
 
@@ -28,12 +30,13 @@ const MAX_COLUMNS: usize = 10;
 pub struct Columns<F> {
     rows: usize,
     columns: usize,
-    /// Groups of up to [`MAX_COLUMNS`] columns; in a group, [`LANES`] elements of each column in turn.
+    /// Groups of up to [`MAX_COLUMNS`] columns. A group interleaves them, [`LANES`] elements of
+    /// each at a time.
     values: PaddedMatrix<F>,
 }
 
 impl<F: Real> Columns<F> {
-    /// The matrix of shape `rows` × `columns` whose elements are `element(row, column)`.
+    /// A `rows` × `columns` matrix with the elements `element(row, column)`.
     pub fn new(rows: usize, columns: usize, element: impl Fn(usize, usize) -> F) -> Self {
         let depth = rows.div_ceil(LANES);
         let mut values = PaddedMatrix::zeros(depth * columns, LANES);
@@ -65,8 +68,8 @@ struct ColumnGroup {
     width: usize,
 }
 
-/// The columns distributed evenly over the minimum number of groups: a group of one or two columns would be bound by
-/// latency.
+/// Distributes the columns evenly over the minimum number of groups. A group of only one or two
+/// columns would be latency-bound.
 fn groups(columns: usize) -> impl Iterator<Item = ColumnGroup> {
     let count = columns.div_ceil(MAX_COLUMNS);
     (0..count).map(move |group| {
@@ -78,7 +81,8 @@ fn groups(columns: usize) -> impl Iterator<Item = ColumnGroup> {
 /// Writes Σₚ `vector`\[p\] · `matrix`\[p\]\[j\] to `sums`\[j\] for every column j.
 ///
 /// # Panics
-/// If the length of `vector` is not the number of rows, or that of `sums` not the number of columns.
+/// If the length of `vector` is not the number of rows, or the length of `sums` is not the number
+/// of columns.
 pub fn vector_product<F: Real>(set: InstructionSet, vector: &[F], matrix: &Columns<F>, sums: &mut [F]) {
     assert_eq!(vector.len(), matrix.rows, "vector_product: one element for each row");
     assert_eq!(sums.len(), matrix.columns, "vector_product: one sum for each column");
@@ -96,7 +100,7 @@ impl<F: Real> WithSimd for VectorProduct<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // The number of columns at once that leaves registers for the vector.
+        // How many columns at once leave registers for the vector.
         match (LANES * size_of::<F>() / size_of::<F::Vector<S>>(), S::REGISTER_COUNT >= 32) {
             (1, _) | (2, true) => self.sweep::<S, 10>(simd),
             (2, false) | (4, true) => self.sweep::<S, 5>(simd),
@@ -135,7 +139,7 @@ impl<F: Real> VectorProduct<'_, F> {
     }
 }
 
-/// Up to [`MAX_COLUMNS`] neighbouring columns of a group.
+/// Up to [`MAX_COLUMNS`] adjacent columns of a group.
 struct Tile<'a, F> {
     vector: &'a [F],
     /// The group's lines; every `stride`-th line belongs to the same column.

@@ -1,4 +1,4 @@
-//! Errors of a download, local or at a mirror.
+//! Errors of a download, on this machine or at a mirror.
 
 use std::error::Error;
 use std::io;

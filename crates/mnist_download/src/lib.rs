@@ -1,9 +1,9 @@
 //! The download of MNIST's four files from public mirrors, verified by their SHA-256 digests.
 //!
-//! A file appears under its own name only when it is complete and verified: the body is written to a temporary file in
-//! the same directory, hashed at the same time, and renamed over the target at the end. (Only a killed process leaves
-//! its temporary file behind, which the next download removes.) Nothing is printed; a callback receives each step as a
-//! [`DownloadEvent`].
+//! A file appears under its own name only when it is complete and verified. The body is written to
+//! a temporary file in the same directory, hashed at the same time, and renamed over the target at
+//! the end. (Only a killed process leaves its temporary file behind; the next download removes it.)
+//! Nothing is printed; a callback receives each step as a [`DownloadEvent`].
 
 mod error;
 mod mirror;
@@ -53,7 +53,7 @@ pub struct RemoteFile {
     pub sha256: &'static str,
 }
 
-/// The mirrors, timeouts and limits of a download; plain data for struct update syntax.
+/// The mirrors, timeouts and limits of a download. Plain data, meant for struct update syntax.
 ///
 /// ```no_run
 /// use std::{path::Path, time::Duration};
@@ -67,10 +67,10 @@ pub struct RemoteFile {
 pub struct Downloader {
     /// Base URLs, `https://` or `http://`, tried in order for each file.
     pub mirrors: Vec<String>,
-    /// The timeout of resolving the host name, and separately of connecting, including TLS.
+    /// The timeout for resolving the host name, and separately for connecting, including TLS.
     pub connect_timeout: Duration,
-    /// The timeout of one read or write: an attempt fails if a mirror sends no byte for this time. The total time of a
-    /// body is not limited; the headers must be complete within this time.
+    /// The timeout of one read or write. An attempt fails if a mirror sends no byte for this long.
+    /// The headers must be complete within this time; the total time of a body is not limited.
     pub stall_timeout: Duration,
     /// Maximum size of a file in bytes.
     pub size_limit: u64,
@@ -81,9 +81,9 @@ pub struct Downloader {
 /// A step of [`Downloader::fetch_all`] for one file.
 #[derive(Debug)]
 pub enum DownloadEvent<'a> {
-    /// The file exists with the right content; nothing is downloaded.
+    /// The file already exists with the right content, so nothing is downloaded.
     AlreadyPresent,
-    /// The file exists with other content; it stays until the right one is complete.
+    /// The file exists with different content. It stays until the right one is complete.
     WrongContentPresent {
         /// Its SHA-256, 64 hexadecimal digits.
         found: &'a str,
@@ -102,7 +102,7 @@ pub enum DownloadEvent<'a> {
         /// The file's size in bytes, if the mirror states it.
         total: Option<u64>,
     },
-    /// A mirror failed; the next one is tried, if there is one.
+    /// A mirror failed. The next one is tried, if any.
     MirrorFailed(&'a FailedAttempt),
     /// The file is complete, verified and renamed.
     Finished {
@@ -118,12 +118,13 @@ pub enum DownloadOutcome {
     AlreadyPresent,
     /// The file did not exist and was downloaded.
     Downloaded,
-    /// The file existed with other content and was replaced.
+    /// The file existed with different content and was replaced.
     Replaced,
 }
 
 impl Default for Downloader {
-    /// [`MNIST_MIRRORS`], a connect timeout of 10 s, a stall timeout of 30 s, at most 64 MiB, the environment's proxy.
+    /// [`MNIST_MIRRORS`], a connect timeout of 10 s, a stall timeout of 30 s, at most 64 MiB, and
+    /// the environment's proxy.
     fn default() -> Self {
         Self {
             mirrors: MNIST_MIRRORS.map(String::from).to_vec(),
@@ -136,17 +137,17 @@ impl Default for Downloader {
 }
 
 impl Downloader {
-    /// Downloads all `files` to `directory`, which is created if missing; returns one outcome per file, in the same
-    /// order.
+    /// Downloads all `files` to `directory`, which is created if missing. Returns one outcome per
+    /// file, in the same order.
     ///
-    /// An existing file with the right digest is kept. Each other file is requested from the mirrors in order until one
-    /// delivers it.
+    /// An existing file with the right digest is kept. Each other file is requested from the
+    /// mirrors in order until one delivers it.
     ///
     /// # Errors
     ///
-    /// Stops at the first file that no mirror delivers, or that cannot be read or written. The files before it are
-    /// complete, so that a later call resumes after them; no partial file remains, and an existing file of that name is
-    /// untouched.
+    /// Stops at the first file that no mirror delivers, or that cannot be read or written. The
+    /// files before it are complete, so a later call resumes after them. No partial file remains,
+    /// and an existing file of that name is untouched.
     pub fn fetch_all(
         &self,
         files: &[RemoteFile],

@@ -1,4 +1,4 @@
-//! Downloads MNIST's four files to the directory in which the programs look for them.
+//! Downloads MNIST's four files to the directory where the programs look for them.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Downloads the files, with a progress bar on stderr if that is a terminal, otherwise with lines.
+/// Downloads the files. Shows a progress bar on stderr if it is a terminal, otherwise prints lines.
 fn download(directory: &Path, mirrors: &[String]) -> Result<()> {
     let mut downloader = Downloader::default();
     if !mirrors.is_empty() {

@@ -14,7 +14,8 @@ pub(super) struct Client<'a> {
     agent: ureq::Agent,
 }
 
-/// The error of an attempt. The next mirror may help after a mirror's failure, but not after a failed write.
+/// The error of an attempt. After a mirror's failure, the next mirror may help; after a failed
+/// write, it cannot.
 pub(super) enum ReceiveError {
     Mirror(MirrorFailure),
     Write(io::Error),

@@ -1,4 +1,4 @@
-//! The download's guarantees hold whatever the mirrors do. The mirrors here are local servers.
+//! The download's guarantees hold whatever the mirrors do. Here, the mirrors are local servers.
 
 use std::error::Error;
 use std::fs;
@@ -22,18 +22,18 @@ const CONTENT: &[u8] = b"sixteen numbers.";
 const FILE: RemoteFile =
     RemoteFile { name: "numbers.gz", sha256: "93b4459be52f5ab985fe70488d488a298fba4803761cc3c282f5d0367ab3a6d5" };
 const OTHER_CONTENT: &[u8] = b"other numbers";
-/// SHA-256 of `OTHER_CONTENT`, in capitals, which count as the same digits.
+/// SHA-256 of `OTHER_CONTENT`, in uppercase, which counts as the same digits.
 const OTHER_FILE: RemoteFile =
     RemoteFile { name: "other.gz", sha256: "F691981C2270D318EB4A387F597CF27AAF327DEDE16B929C6F65B292F354F7C9" };
 
-/// A web server on a free local port; it lives until the test process ends.
+/// A web server on a free local port. It lives until the test process ends.
 struct Server {
     url: String,
     requests: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// Answers each request in its own thread: `respond` writes the answer for its path.
+    /// Answers each request in its own thread. `respond` writes the answer for the requested path.
     fn new(respond: impl Fn(&str, &mut TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/data/", listener.local_addr().unwrap());
@@ -81,7 +81,7 @@ fn requested_path(stream: &TcpStream) -> Option<String> {
     Some(path)
 }
 
-/// Writes a complete answer; a client that has closed the connection is not an error.
+/// Writes a complete answer. It is not an error if the client has closed the connection.
 fn send(stream: &mut TcpStream, status: &str, body: &[u8]) {
     send_head(stream, status, &format!("Content-Length: {}\r\n", body.len()));
     let _ = stream.write_all(body);
@@ -110,7 +110,7 @@ fn fetch(downloader: &Downloader, directory: &Path) -> Result<Vec<DownloadOutcom
     downloader.fetch_all(&[FILE], directory, &mut |_, _| {})
 }
 
-/// All names in a directory, hidden ones too.
+/// All names in a directory, including hidden ones.
 fn names_in(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -125,8 +125,9 @@ fn assert_only_the_good_file(directory: &Path) {
 
 /// Downloads from one bad mirror and returns that mirror's failure.
 ///
-/// Checks what holds for every failure: the message is one line that names the file, the mirror and what to do; nothing
-/// is left in the directory; an existing file is untouched; and a good second mirror is used.
+/// Also checks what holds for every failure: the message is one line that names the file, the
+/// mirror and what to do; nothing is left in the directory; an existing file is untouched; and a
+/// good second mirror is used.
 fn failure_of(bad: &Downloader) -> MirrorFailure {
     let empty = TempDir::new().unwrap();
     let error = fetch(bad, empty.path()).unwrap_err();
@@ -146,7 +147,7 @@ fn failure_of(bad: &Downloader) -> MirrorFailure {
     assert_eq!(fs::read(occupied.path().join(FILE.name)).unwrap(), b"old");
 
     let mut with_good_second = bad.clone();
-    // On a busy machine a good mirror may stall too, where the timeout is short: then it is asked again.
+    // On a busy machine, a good mirror may also stall if the timeout is short. Then it is asked again.
     with_good_second.mirrors.extend(vec![Server::good().url; 100]);
     assert_eq!(fetch(&with_good_second, empty.path()).unwrap(), [DownloadOutcome::Downloaded]);
     assert_only_the_good_file(empty.path());
@@ -320,7 +321,7 @@ fn part1_download_survives_wrong_content() {
 fn part1_download_survives_a_body_beyond_the_limit() {
     let server = Server::new(|_, stream| {
         send_head(stream, "200 OK", "");
-        // Ends at 8 times the limit, so that a broken limit does not fill the disk.
+        // Ends at 8 times the limit, so a broken limit does not fill the disk.
         for _ in 0..128 {
             if stream.write_all(&[0; 65_536]).is_err() {
                 return;
@@ -337,7 +338,7 @@ fn part1_download_rejects_a_stated_size_beyond_the_limit_unread() {
         send_head(stream, "200 OK", "Content-Length: 1048577\r\n");
         wait_for_hang_up(stream);
     });
-    // If it waited for the body, the failure would be another: a stall.
+    // If it waited for the body, it would report a stall instead.
     let failure = failure_of(&downloader(&[&server]));
     assert!(matches!(failure, MirrorFailure::TooLarge { limit: 1_048_576 }), "{failure:?}");
 }
@@ -376,7 +377,7 @@ impl Gaps {
         Self(Mutex::new((Instant::now(), Duration::ZERO)))
     }
 
-    /// Notes an event.
+    /// Records an event.
     fn note(&self) -> Duration {
         let (last, longest) = &mut *self.0.lock().unwrap();
         *longest = last.elapsed().max(*longest);
@@ -391,7 +392,8 @@ impl Gaps {
 
 /// The whole body takes longer than the stall timeout, but no gap does.
 ///
-/// A busy machine may make such a gap. Both sides measure theirs: a download that fails because of one is repeated.
+/// A busy machine may cause such a gap. Both sides measure their gaps, and a download that fails
+/// because of one is repeated.
 #[test]
 fn part1_download_lets_a_slow_but_steady_server_finish() {
     let stall_timeout = Duration::from_secs(1);
@@ -461,7 +463,7 @@ fn part1_download_names_a_file_it_cannot_read() {
     assert!(error.to_string().contains(path.to_str().unwrap()), "{error}");
 }
 
-/// The directory vanishes after the answer has begun, so that the rename fails.
+/// The directory vanishes after the answer has begun, so the rename fails.
 #[cfg(unix)]
 #[test]
 fn part1_download_names_a_file_it_cannot_write() {
@@ -481,7 +483,7 @@ fn part1_download_names_a_file_it_cannot_write() {
     assert_eq!(second.requests(), 0, "a failed write does not try another mirror");
 }
 
-/// A temporary file is private; the data file must be as readable as any other new file.
+/// A temporary file is private. The data file must be as readable as any other new file.
 #[cfg(unix)]
 #[test]
 fn part1_download_leaves_the_mode_to_the_umask() {
@@ -504,7 +506,7 @@ fn part1_download_constants_are_well_formed() {
     assert!(MNIST_MIRRORS.iter().all(|mirror| mirror.starts_with("https://")));
 }
 
-/// 11 MB from the internet, only if `NETWORK_TESTS=require`.
+/// Downloads 11 MB from the internet, only if `NETWORK_TESTS=require`.
 #[test]
 fn part1_download_fetches_mnist_from_every_mirror() {
     if std::env::var_os("NETWORK_TESTS").is_none_or(|value| value != "require") {

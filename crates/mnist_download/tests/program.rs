@@ -15,7 +15,7 @@ fn program(folder: &Path, arguments: &[&str]) -> Output {
     command.current_dir(folder).args(arguments).env("NO_PROXY", "*").output().unwrap()
 }
 
-/// The error line of a run that ends with exit code 2 and writes no file.
+/// Returns the error line of a run that must exit with code 2 and write no file.
 #[track_caller]
 fn rejection(folder: &Path, arguments: &[&str]) -> String {
     let output = program(folder, arguments);
@@ -45,7 +45,7 @@ fn part1_the_file_that_no_mirror_has_is_named() {
     assert_eq!(std::fs::read_dir(folder.path().join("new")).unwrap().count(), 0);
 }
 
-/// In the line on the failed mirror, and in the error.
+/// Both in the line about the failed mirror and in the error.
 #[test]
 fn part1_control_characters_of_a_mirror_are_escaped() {
     let folder = TempDir::new().unwrap();

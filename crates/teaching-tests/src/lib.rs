@@ -1,9 +1,10 @@
-//! Tests whose failure is one sentence in the terms of the homework, without a backtrace: `Error: max_rayon: c[3][7] is
-//! 12, expected 200 (a = 200, b = 12), for a 10 × 10 matrix`.
+//! Test helpers that report a failure as one sentence in the homework's terms, without a backtrace:
+//! `Error: max_rayon: c[3][7] is 12, expected 200 (a = 200, b = 12), for a 10 × 10 matrix`.
 //!
-//! A test returns `Result<(), Failure>`. [`check`] names the function, [`for_any`] runs a check for random inputs and
-//! fails with the sentence of the smallest input that fails. [`call`] makes a panic of the code under test a sentence with its file
-//! and line, and [`not_written!`] stands where that code is still to be written.
+//! A test returns `Result<(), Failure>`. [`check`] names the function. [`for_any`] runs a check for
+//! random inputs and fails with the sentence for the smallest failing input. [`call`] turns a panic
+//! of the code under test into a sentence with its file and line. [`not_written!`] marks code that
+//! is still to be written.
 
 mod source;
 
@@ -20,7 +21,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 pub use source::{divides_work, has_own_loops};
 
-/// The sentence that a test fails with. `Debug`, by which the harness prints it, is the sentence itself.
+/// The sentence that a test fails with. The harness prints it through `Debug`, which is the
+/// sentence itself.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Failure(String);
 
@@ -36,7 +38,7 @@ impl<S: Into<String>> From<S> for Failure {
     }
 }
 
-/// The result of a check of `function`, whose name begins the sentence.
+/// Returns the result of a check of `function`. The function's name begins the error's sentence.
 ///
 /// # Errors
 /// If the check has failed.
@@ -52,35 +54,38 @@ macro_rules! not_written {
     };
 }
 
-/// A panic without a place: the test's name and the function's say all.
+/// A panic that is reported without its location: the test's name and the function's name are enough.
 const NOT_WRITTEN: &str = "not written yet: ";
 
 thread_local! {
-    /// Whether panics of this thread are the caller's to tell.
+    /// Whether the caller reports this thread's panics.
     static IS_SILENT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Number of calls in progress.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether [`call`] reports a panic of this thread: its own thread, or of one that the code under test has started. Those have no
-/// names, other than the ranks of an MPI of threads; those of the tests do.
+/// Whether [`call`] reports a panic of this thread. It does so for its own thread and for threads
+/// that the code under test has started. Those are unnamed, or are ranks of an MPI of threads; the
+/// tests' own threads have other names.
 fn is_reported_by_call() -> bool {
     let thread = std::thread::current();
     let is_started_by_code = thread.name().is_none_or(|name| name.starts_with("rank "));
     IS_SILENT.get() || is_started_by_code && CALLS.load(Ordering::Relaxed) > 0
 }
 
-/// Messages and places of the last panics of any thread: rayon passes the payload of a worker's panic on, and not the place.
+/// Messages and locations of the last panics of all threads. Rayon passes on a worker's panic
+/// payload but not its location.
 static LAST_PANICS: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
-/// Maximum number of panics whose places are kept.
+/// Maximum number of panics to remember.
 const MAX_PANICS: usize = 64;
 
 /// Calls the code under test.
 ///
 /// # Errors
-/// Its error in words; or the message of its panic with the file and line, which is not printed.
+/// The text of its error, or the message of its panic with the file and line. The panic is not
+/// printed.
 pub fn call<T, E: fmt::Display>(function: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -119,10 +124,10 @@ fn message_of(payload: &(dyn Any + Send)) -> &str {
     }
 }
 
-/// What `std::thread::scope` panics with: the thread's own panic was before.
+/// The panic message of `std::thread::scope`. The thread's own panic came before it.
 const OF_SCOPE: &str = "a scoped thread panicked";
 
-/// The message with the place of the last panic that had it.
+/// Appends the location of the last panic with this message.
 fn with_place(message: &str) -> String {
     let panics = LAST_PANICS.lock().unwrap_or_else(PoisonError::into_inner);
     let is_it = |of: &String| if message == OF_SCOPE { of != OF_SCOPE } else { of == message };
@@ -138,7 +143,7 @@ fn place(location: &Location<'_>) -> String {
     format!("{}:{}", without_root(&location.file().replace('\\', "/")), location.line())
 }
 
-/// The file and line; for a panic in a library, first the nearest caller in the workspace.
+/// The file and line. For a panic in a library, the nearest caller in the workspace comes first.
 fn place_in_own_code(location: &Location<'_>) -> String {
     let place = place(location);
     let file = location.file().replace('\\', "/");
@@ -152,8 +157,8 @@ fn place_in_own_code(location: &Location<'_>) -> String {
     }
 }
 
-/// File and line of the innermost frame of a backtrace in the code of the package in `folder`, the tests' own frames aside. None without
-/// line tables.
+/// File and line of the innermost backtrace frame in the code of the package in `folder`, excluding
+/// its tests. `None` without line tables.
 fn own_caller(backtrace: &str, folder: &str) -> Option<String> {
     let (workspace, package) = folder.rsplit_once('/')?;
     backtrace.replace('\\', "/").lines().find_map(|line| {
@@ -168,7 +173,7 @@ fn own_caller(backtrace: &str, folder: &str) -> Option<String> {
     })
 }
 
-/// The file without the folders in which a dependency or the standard library was compiled.
+/// The file's path without the folders in which a dependency or the standard library was compiled.
 fn without_root(file: &str) -> &str {
     match (file.split_once("/registry/src/"), file.split_once("/library/")) {
         (Some((_, of_registry)), _) => of_registry.split_once('/').map_or(of_registry, |(_, file)| file),
@@ -177,19 +182,20 @@ fn without_root(file: &str) -> &str {
     }
 }
 
-/// The seed of random inputs: `HOMEWORK_SEED`, so that a grader chooses inputs that were not published; else 0.
+/// The seed for random inputs: `HOMEWORK_SEED` if set, otherwise 0. A grader sets it to use
+/// unpublished inputs.
 pub fn seed_of_the_tests() -> u64 {
     let text = std::env::var("HOMEWORK_SEED").ok();
     text.map_or(0, |text| text.parse::<u32>().expect("HOMEWORK_SEED is a number below 2³²").into())
 }
 
-/// Limit on the time for finding a smaller input: a kernel that does not end takes seconds to fail.
+/// Time limit for finding a smaller input: a kernel that does not end takes seconds to fail.
 const SHRINKING: Duration = Duration::from_secs(5);
 
 /// Checks `cases` random inputs.
 ///
 /// # Errors
-/// The failure of the smallest input that fails, as far as it can be found in some seconds.
+/// The failure for the smallest failing input that is found within a few seconds.
 pub fn for_any<S: Strategy>(
     cases: u32,
     inputs: S,
@@ -199,7 +205,7 @@ pub fn for_any<S: Strategy>(
     for_any_by(&|| start.elapsed(), cases, inputs, check)
 }
 
-/// [`for_any`] by another clock.
+/// Runs [`for_any`] with another clock.
 fn for_any_by<S: Strategy>(
     clock: &dyn Fn() -> Duration,
     cases: u32,
@@ -211,7 +217,8 @@ fn for_any_by<S: Strategy>(
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
     let failed = Cell::new(None);
     let run = TestRunner::new_with_rng(config, rng).run(&inputs, |input| {
-        // All further inputs count as right. proptest's own limit on the time prints a line for its users.
+        // After the time limit, all further inputs count as passing. With its own limit, proptest
+        // would print a line.
         if failed.get().is_some_and(|at| clock() - at > SHRINKING) {
             return Ok(());
         }

@@ -1,5 +1,7 @@
-//! What the text of the code under test says, where a result alone cannot: whether it divides its work, and whether it has its own
-//! loops. Words in comments and texts do not count. Where the file is not beside the tests, as in a grader, nothing is checked.
+//! Checks on the source text of the code under test, for properties that results do not show:
+//! whether it divides its work among threads, and whether it has its own loops. Words in comments
+//! and strings do not count. Nothing is checked if the file is not next to the tests, as in a
+//! grader.
 
 use std::path::Path;
 
@@ -8,7 +10,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 /// Checks that a file of the package calls something that distributes work among threads.
 ///
 /// # Errors
-/// If no code of the file does, in words.
+/// A message if no code in the file does.
 pub fn divides_work(package: &Path, file: &str) -> Result<(), String> {
     let starts_threads = |word: &str| {
         word.starts_with("par_") || word.contains("_par_") || ["spawn", "scope", "join", "broadcast"].contains(&word)
@@ -23,10 +25,10 @@ pub fn divides_work(package: &Path, file: &str) -> Result<(), String> {
     }
 }
 
-/// Checks that a file of the package leaves no product to a library.
+/// Checks that a file of the package does not leave a product to a library.
 ///
 /// # Errors
-/// If it calls ndarray's product, in words.
+/// A message if it calls ndarray's product.
 pub fn has_own_loops(package: &Path, file: &str) -> Result<(), String> {
     let mut call = None;
     let mut note = |word: &str, is_method: bool| {
@@ -38,7 +40,8 @@ pub fn has_own_loops(package: &Path, file: &str) -> Result<(), String> {
     call.map_or(Ok(()), |word| Err(format!("{file} calls ndarray's `{word}`, expected three loops of your own")))
 }
 
-/// Calls `note` for each word of a file, with whether it is called as a method. Whether the file is there, and is Rust.
+/// Calls `note` for each word of a file and tells it whether the word is a method call. Returns
+/// whether the file exists and is valid Rust.
 fn visit(package: &Path, file: &str, note: &mut dyn FnMut(&str, bool)) -> bool {
     let text = std::fs::read_to_string(package.join(file)).ok();
     let tokens = text.and_then(|text| text.parse::<TokenStream>().ok());

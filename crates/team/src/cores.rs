@@ -1,4 +1,4 @@
-//! The cores on which threads run, where the operating system tells.
+//! The cores on which threads run, on operating systems that report them.
 
 /// The core that the calling thread runs on.
 #[cfg(target_os = "linux")]
@@ -6,8 +6,9 @@ pub(crate) fn current() -> usize {
     rustix::thread::sched_getcpu()
 }
 
-/// Moves the calling thread to the core that is `distance` allowed cores after `core`. It is not bound to that core: the
-/// scheduler may move it again. On an error it stays where it is, which costs time only.
+/// Moves the calling thread to the core that is `distance` allowed cores after `core`. It is not
+/// pinned there: the scheduler may move it again. On an error it stays where it is, which costs
+/// only time.
 #[cfg(target_os = "linux")]
 pub(crate) fn move_from(core: usize, distance: usize) {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -17,16 +18,16 @@ pub(crate) fn move_from(core: usize, distance: usize) {
     let mut target = CpuSet::new();
     target.set(cores[(place + distance) % cores.len()]);
     if sched_setaffinity(None, &target).is_ok() {
-        // The second call cannot fail where the first did not: these cores were allowed.
+        // The second call cannot fail if the first succeeded: these cores were allowed.
         let _ = sched_setaffinity(None, &allowed);
     }
 }
 
-/// The number of cores that no other thread of any process uses at this moment, the calling thread's included; None if the
-/// operating system does not tell. It takes some 20 µs.
+/// The number of cores that no other thread of any process uses right now, including the calling
+/// thread's. `None` if the operating system does not report it. Takes about 20 µs.
 #[cfg(target_os = "linux")]
 pub fn idle_cores() -> Option<usize> {
-    // The fourth value is the number of threads that run or could run, a slash, and the number of all threads.
+    // The fourth field is the number of runnable threads, a slash, and the number of all threads.
     let load = std::fs::read_to_string("/proc/loadavg").ok()?;
     let running = load.split_ascii_whitespace().nth(3)?.split('/').next()?.parse::<usize>().ok()?;
     let online = online_cores(&std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?)?;
@@ -44,7 +45,7 @@ fn online_cores(list: &str) -> Option<usize> {
     list.trim().split(',').map(count).sum()
 }
 
-/// None: this system does not tell how many cores are idle.
+/// Returns `None`: this system does not report how many cores are idle.
 #[cfg(not(target_os = "linux"))]
 pub fn idle_cores() -> Option<usize> {
     None

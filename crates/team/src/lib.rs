@@ -1,8 +1,8 @@
-//! Threads that work in lockstep and wait for each other by spinning.
+//! Thread teams that work in lockstep and wait for each other by spinning.
 //!
-//! A fork and join wakes sleeping threads and costs tens of microseconds, as much as a whole training step on a small
-//! batch. The members of a team stay awake between two meetings: a wait by [`Marks`] costs one or a few hundred
-//! nanoseconds while every member has a core of its own.
+//! A fork and join wakes sleeping threads and costs tens of microseconds, as much as a whole
+//! training step on a small batch. The members of a team stay awake between barriers. A wait
+//! through [`Marks`] costs one to a few hundred nanoseconds while every member has its own core.
 
 #[cfg(not(loom))]
 mod cores;

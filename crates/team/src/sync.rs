@@ -1,4 +1,4 @@
-//! The synchronization primitives: std's, or the model checker's.
+//! The synchronization primitives, from std or from the model checker.
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -9,7 +9,7 @@ pub(crate) use loom::{
 #[cfg(not(loom))]
 pub(crate) use std::{hint::spin_loop, sync::atomic::AtomicUsize, thread::yield_now};
 
-/// Sleeps for as short a time as is worth it: the operating system adds about as much.
+/// Sleeps for the shortest useful time: the operating system adds about as much.
 #[cfg(not(loom))]
 pub(crate) fn nap() {
     std::thread::sleep(std::time::Duration::from_micros(50));

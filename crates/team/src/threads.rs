@@ -6,11 +6,11 @@ use std::thread::{Builder, scope};
 
 use crate::{Broken, Marks, Waited, cores};
 
-/// Where the threads run when a team begins.
+/// Where the threads run when a team starts.
 #[derive(Debug, Default)]
 struct Placement {
     leader_core: AtomicUsize,
-    /// Whether a member has waited so long that two of them must share a core.
+    /// Whether a member has waited so long that two members must share a core.
     share_a_core: AtomicBool,
 }
 
@@ -34,8 +34,9 @@ impl Member<'_> {
         self.members
     }
 
-    /// Waits until all threads run, as far as possible on a core each: a scheduler may start a thread on its parent's core, and
-    /// move it only after milliseconds. If a member has to wait for long, the followers move themselves, once.
+    /// Waits until all threads run, each on its own core if possible. A scheduler may start a
+    /// thread on its parent's core and move it only after milliseconds. If a member has to wait for
+    /// long, the followers move themselves, once.
     fn begin(&self) -> Result<(), Broken> {
         if self.members == 1 {
             return Ok(());
@@ -54,20 +55,21 @@ impl Member<'_> {
         Ok(())
     }
 
-    /// Waits for the others, which call it as well.
+    /// Waits at a barrier for all other members.
     ///
     /// # Errors
-    /// If another member has returned or panicked before.
+    /// If another member has already returned or panicked.
     pub fn wait(&self) -> Result<Waited, Broken> {
         self.marks.meet(self.index)
     }
 
-    /// Its mark: how often it has called [`Self::pass`] and [`Self::wait`]. Equal for all members at the beginning.
+    /// The member's mark: how often it has called [`Self::pass`] and [`Self::wait`]. Equal for all
+    /// members at the start.
     pub fn mark(&self) -> usize {
         self.marks.own(self.index)
     }
 
-    /// Raises its mark by one, and goes on.
+    /// Raises the member's mark by one without waiting.
     pub fn pass(&self) {
         self.marks.raise(self.index);
     }
@@ -75,26 +77,27 @@ impl Member<'_> {
     /// Waits until the mark of member `other` is `mark` or higher.
     ///
     /// # Errors
-    /// If that member has returned or panicked with a lower one.
+    /// If that member has returned or panicked with a lower mark.
     pub fn wait_for(&self, other: usize, mark: usize) -> Result<Waited, Broken> {
         self.marks.wait_for(other, mark)
     }
 }
 
-/// A member that returns or panics leaves the others without the marks that they wait for.
+/// A member that returns or panics leaves the team, so no one waits for its marks forever.
 impl Drop for Member<'_> {
     fn drop(&mut self) {
         self.marks.leave(self.index);
     }
 }
 
-/// Runs `lead` on the calling thread as member 0 of a team of `members`, and `follow` on a new thread for each other
-/// member. Returns the result of `lead` after all threads have ended.
+/// Runs `lead` on the calling thread as member 0 of a team of `members`, and `follow` on a new
+/// thread for each other member. Returns the result of `lead` after all threads have ended.
 ///
-/// When a member returns, the others' next wait for it fails with [`Broken`]; they are expected to return then.
+/// When a member returns, the others' next wait for it fails with [`Broken`]. They are expected to
+/// return then.
 ///
 /// # Errors
-/// If a thread cannot be started. `lead` has not been called then.
+/// If a thread cannot be started. `lead` is not called in that case.
 ///
 /// # Panics
 /// If a member panics, with its panic, after all threads have ended.
@@ -111,13 +114,13 @@ pub fn run<R>(
         for index in 1..members {
             let (member, follow) = (member(index), &follow);
             let started = Builder::new().name(format!("team {index}")).spawn_scoped(scope, move || {
-                // The whole member, so that it is dropped when the closure ends.
+                // Moves the whole member into the closure, to drop it when the closure ends.
                 let member = member;
                 if member.begin().is_ok() {
                     follow(&member);
                 }
             });
-            // On an error, `leader` is dropped and releases those that were started.
+            // On an error, `leader` is dropped, which releases the threads started so far.
             followers.push(started?);
         }
         leader.begin().expect("members leave only after they have begun");

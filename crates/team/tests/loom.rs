@@ -7,8 +7,8 @@ use loom::sync::Arc;
 use loom::thread;
 use team::{Broken, Marks};
 
-/// A cell that is written by one member before a meeting and read by the others after it; loom reports a data race if the
-/// marks do not order the two.
+/// A cell that one member writes before a barrier and the others read after it. Loom reports a data
+/// race if the marks do not order the two.
 struct Written(UnsafeCell<usize>);
 
 // SAFETY: loom checks every access.
@@ -33,16 +33,16 @@ impl Written {
     }
 }
 
-/// Runs every interleaving of `model` with at most three preemptions of a thread: more than any known error of such marks needs,
-/// and few enough for seconds.
+/// Runs every interleaving of `model` with at most three preemptions of a thread. That is more than
+/// any known bug in such marks needs, and few enough to finish in seconds.
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(model);
 }
 
-/// Two threads write a cell each, meet, read both cells, meet, and write again. With a third one, the model checker lets two of
-/// them poll alternately without end.
+/// Two threads write a cell each, wait at a barrier, read both cells, wait again, and write again.
+/// With a third thread, the model checker lets two of them poll alternately without end.
 #[test]
 fn two_members_see_what_the_other_wrote_before_each_meeting() {
     check(|| {
@@ -63,8 +63,8 @@ fn two_members_see_what_the_other_wrote_before_each_meeting() {
     });
 }
 
-/// What a member writes before it raises its mark is seen by the one that waits for that mark, and by a third that waits for
-/// that one's.
+/// A member writes, then raises its mark. The member that waits for that mark sees the write, and
+/// so does a third one that waits for the second one's mark.
 #[test]
 fn what_is_handed_on_is_seen_by_each_that_waits_for_the_one_before() {
     check(|| {
@@ -94,7 +94,7 @@ fn what_is_handed_on_is_seen_by_each_that_waits_for_the_one_before() {
     });
 }
 
-/// Whenever a team is broken up, a waiting member returns, and no one waits forever.
+/// Whenever a member leaves, a waiting member returns. No one waits forever.
 #[test]
 fn a_member_that_leaves_releases_the_other() {
     check(|| {

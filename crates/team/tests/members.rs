@@ -1,4 +1,4 @@
-//! Teams of real threads: meetings, delays, panics and early ends.
+//! Teams of real threads: barriers, delays, panics and early exits.
 #![cfg(not(loom))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use team::{Broken, Member, run};
 
-/// Meets `rounds` times, and checks at each meeting that every member has done its part of the round before. `delay`
-/// receives the member's index and the round.
+/// Waits at `rounds` barriers, and checks at each one that every member has finished the round
+/// before it. `delay` receives the member's index and the round.
 fn meet(counts: &[AtomicUsize], rounds: usize, member: &Member, delay: impl Fn(usize, usize)) {
     for round in 1..=rounds {
         delay(member.index(), round);
@@ -34,7 +34,7 @@ fn part1_members_meet_in_lockstep() {
     }
 }
 
-/// A member that is late makes the others yield and sleep, and loses no meeting.
+/// A late member makes the others yield and sleep, but no barrier is lost.
 #[test]
 fn part1_members_meet_whatever_their_delays() {
     let counts = counts(3);

@@ -1,4 +1,4 @@
-//! Integers as a reader sees them.
+//! Integers formatted for readers.
 
 use std::fmt::Display;
 

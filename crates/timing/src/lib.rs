@@ -1,7 +1,7 @@
 //! Measurements and reports of the homework's programs.
 //!
-//! [`measure`] times repeats after a warm-up, and [`Report`] prints checks, times and speed-ups in the homework's words or as one
-//! JSON object.
+//! [`measure`] times repeats after a warm-up. [`Report`] prints checks, times and speed-ups in the
+//! homework's words or as one JSON object.
 
 mod digits;
 mod measurement;

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Minimum and median time of one call over several repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Measurement {
-    /// The fastest repeat, in seconds: the one least disturbed by other work.
+    /// The fastest repeat in seconds, which other work disturbed least.
     pub min: f64,
     /// The median repeat, in seconds: the typical time.
     pub median: f64,
@@ -32,12 +32,13 @@ impl Measurement {
 
 /// Times `repeats` calls of `work`, after one warm-up call for caches, pages and threads.
 ///
-/// A `black_box` keeps the result of `work` from being optimised away; the result is dropped outside the timed span.
+/// A `black_box` keeps the compiler from optimizing the result of `work` away. The result is
+/// dropped outside the timed span.
 pub fn measure<R>(repeats: NonZeroUsize, work: impl FnMut() -> R) -> Measurement {
     Measurement::of(seconds_of_repeats(repeats, work)).expect("there is at least one repeat")
 }
 
-/// Seconds of every repeat in the order in which they ran, measured as in [`measure`].
+/// Seconds of every repeat, in execution order, measured as in [`measure`].
 pub fn seconds_of_repeats<R>(repeats: NonZeroUsize, mut work: impl FnMut() -> R) -> Vec<f64> {
     drop(black_box(work()));
     let time = || {
@@ -66,7 +67,8 @@ pub fn format_seconds(seconds: f64) -> String {
     format!("{} {unit}", four_digits(value))
 }
 
-/// A value with four significant digits; below 1 with three decimals, from 10⁴ on with all digits before the point.
+/// Formats a value with four significant digits; below 1, with three decimals; from 10⁴ on, with
+/// all integer digits.
 pub(crate) fn four_digits(value: f64) -> String {
     // An infinite value's digit count saturates.
     let before_point = if value >= 1.0 { (value.log10().floor() as usize).saturating_add(1) } else { 1 };

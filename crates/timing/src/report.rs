@@ -9,8 +9,8 @@ use crate::rule::Rule;
 
 /// Results of a homework program: its checks, then its times and speed-ups.
 ///
-/// As text it is printed line by line while the program runs, in the homework's words; as JSON it is one object at the
-/// end.
+/// As text, it is printed line by line in the homework's words while the program runs. As JSON, it
+/// is one object at the end.
 #[derive(Debug)]
 pub struct Report {
     as_json: bool,
@@ -45,8 +45,8 @@ impl Report {
         self.facts.insert(name.to_owned(), value.into());
     }
 
-    /// Adds facts about the GPU of the times to the JSON object: the bytes of its L2 cache, and the cycles per second of a
-    /// multiprocessor while it was timed.
+    /// Adds facts about the GPU that was timed to the JSON object: the bytes of its L2 cache, and a
+    /// multiprocessor's cycles per second during the measurement.
     pub fn gpu_facts(&mut self, l2_bytes: Option<usize>, clock_hz: Option<f64>) {
         self.fact("l2_bytes", l2_bytes);
         self.fact("clock_hz", clock_hz);
@@ -57,7 +57,8 @@ impl Report {
         self.check_on(name, "", outcome);
     }
 
-    /// As [`check`](Self::check); `place` names where the function ran, for example " (simulator)".
+    /// Records a check like [`check`](Self::check). `place` says where the function ran, for
+    /// example " (simulator)".
     pub fn check_on(&mut self, name: &str, place: &str, outcome: Result<(), String>) {
         self.checks.insert(name.to_owned(), outcome.is_ok().into());
         match outcome {
@@ -91,7 +92,8 @@ impl Report {
         self.measured.push((label.to_owned(), measurement));
     }
 
-    /// Records the speed-up of `label` over `baseline`, both timed before, by their minima and medians.
+    /// Records the speed-up of `label` over `baseline` from their minima and medians. Both must
+    /// have been timed before.
     pub fn speedup(&mut self, label: &str, baseline: &str) {
         let (Some(new), Some(old)) = (self.measurement(label), self.measurement(baseline)) else { return };
         let (min, median) = (old.min / new.min, old.median / new.median);
@@ -101,7 +103,7 @@ impl Report {
         self.speedups.insert(name, json!({ "min": min, "median": median }));
     }
 
-    /// Judges `label` by a rule, against `baseline`, both timed before. Nothing is judged if one of them was not timed.
+    /// Judges `label` against `baseline` by a rule. Does nothing if one of them was not timed.
     pub fn judge(&mut self, rule: Rule, label: &str, baseline: &str) {
         let (Some(new), Some(old)) = (self.measurement(label), self.measurement(baseline)) else { return };
         let judgement = rule.judge(old.median, new.median);

@@ -1,9 +1,10 @@
 use crate::measurement::four_digits;
 
-/// A rule of the homework: a version is at least `factor` times as fast as `baseline`, by the medians.
+/// A rule of the homework: a version must be at least `factor` times as fast as `baseline`, by the
+/// medians.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// How many times as fast it must be.
+    /// The required speed-up.
     pub factor: u32,
     /// What the baseline is, in words.
     pub baseline: &'static str,
@@ -13,7 +14,7 @@ pub struct Rule {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judgement {
     rule: Rule,
-    /// How many times as fast as the baseline the version is.
+    /// Speed-up of the version over the baseline.
     pub ratio: f64,
 }
 
@@ -36,7 +37,7 @@ impl Judgement {
         self.ratio >= f64::from(self.rule.factor)
     }
 
-    /// The rule, whether the version called `name` meets it, and the ratio; without a full stop.
+    /// The rule, whether the version called `name` meets it, and the ratio, without a final period.
     pub fn sentence(self, name: &str) -> String {
         let Rule { factor, baseline } = self.rule;
         let verdict = if self.is_met() { "met" } else { "not met" };

@@ -1,2 +1,2 @@
-//! Empty: Cargo reads `build-dependencies` only beside a build script.
+//! Empty: Cargo reads `build-dependencies` only if there is a build script.
 fn main() {}

@@ -1,4 +1,4 @@
-//! Memory of systems other than Linux.
+//! Free memory on systems other than Linux.
 
 use sysinfo::{MemoryRefreshKind, RefreshKind, System};
 

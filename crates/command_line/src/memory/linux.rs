@@ -1,4 +1,4 @@
-//! Memory by Linux's files, some of which a container or a hardened system hides.
+//! Free memory according to Linux's files. A container or a hardened system hides some of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

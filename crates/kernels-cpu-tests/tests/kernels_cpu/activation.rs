@@ -1,4 +1,4 @@
-//! The activation functions that a network calls, at known values.
+//! The network's activation functions match known values.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::activation::sigmoid_in_place;

@@ -1,4 +1,4 @@
-//! The correlation of rows is that of the obvious loops.
+//! The correlation of rows agrees with naive loops.
 
 use std::mem::MaybeUninit;
 
@@ -36,7 +36,8 @@ fn real(rng: &mut ChaCha8Rng) -> f32 {
     rng.random_range(-1.0..1.0)
 }
 
-/// The correlation by its definition in double precision, and the sum of the terms' absolute values.
+/// The correlation computed from its definition in double precision, with the sum of the terms'
+/// absolute values.
 fn by_definition(kernel: &Matrix, image: &Matrix) -> Vec<(f64, f64)> {
     let cell = |cell: usize| {
         let (i, j) = (cell / image.columns, cell % image.columns);
@@ -56,7 +57,7 @@ fn by_definition(kernel: &Matrix, image: &Matrix) -> Vec<(f64, f64)> {
     (0..image.rows * image.columns).map(cell).collect()
 }
 
-/// The whole image by [`correlate`], in bands of `band` rows.
+/// Correlates the whole image with [`correlate`], in bands of `band` rows.
 fn correlated(set: InstructionSet, kernel: &Matrix, image: &Matrix, band: usize) -> Vec<f32> {
     let coefficients = Coefficients::new(kernel.rows, kernel.columns, kernel.values.clone());
     let zeros = vec![0.0; image.columns];
@@ -71,11 +72,12 @@ fn correlated(set: InstructionSet, kernel: &Matrix, image: &Matrix, band: usize)
         correlate(set, &coefficients, &rows, out);
     }
     #[allow(unsafe_code)]
-    // SAFETY: every element was initialised with NaN.
+    // SAFETY: every element was initialized with NaN.
     out.into_iter().map(|value| unsafe { value.assume_init() }).collect()
 }
 
-/// Checks all instruction sets: integers exactly, other values within n·ε of the sum of absolute terms.
+/// Checks all instruction sets: integers must match exactly, other values within n·ε of the sum of
+/// absolute terms.
 fn check(kernel: &Matrix, image: &Matrix, is_exact: bool) {
     let expected = by_definition(kernel, image);
     let mut of_fused: Option<Vec<u32>> = None;
@@ -141,7 +143,7 @@ fn correlations_with_kernels_larger_than_the_image_are_right() {
     }
 }
 
-/// At every width around those of a vector, a tile and the copied edges.
+/// Tests every width near the width of a vector, of a tile and of the copied edges.
 #[test]
 fn correlations_of_every_width_are_right() {
     for columns in 1..150 {
@@ -175,7 +177,7 @@ fn correlations_without_pixels_or_coefficients_are_empty_or_zero() {
     let mut out = [MaybeUninit::new(7.0); 2];
     correlate(set, &none, &[&[1.0, 2.0]], &mut out);
     #[allow(unsafe_code)]
-    // SAFETY: both elements were initialised.
+    // SAFETY: both elements were initialized.
     let values = out.map(|value| unsafe { value.assume_init() });
     assert_eq!(values, [0.0, 0.0]);
     correlate(set, &some, &[], &mut []);
@@ -194,7 +196,7 @@ fn kernels_of_rank_one_are_recognised() {
     let third = 1.0 / 3.0;
     of(3, &[third; 9], Some((&[third; 3], &[1.0; 3])));
     of(3, &[0.0, 0.0, 0.0, 0.0, 0.5, 1.5, 0.0, 0.25, 0.75], Some((&[0.0, 0.5, 0.25], &[0.0, 1.0, 3.0])));
-    // Of rank two; of rank one only after rounding; not less work; zero; not finite.
+    // Kernels of rank two, of rank one only after rounding, without savings, all zero, and not finite.
     of(3, &[1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 1.0], None);
     of(3, &[0.1, 0.2, 0.3, 0.1 * 0.7, 0.2 * 0.7, 0.3 * 0.7, 0.7, 0.7, 0.7], None);
     of(2, &[1.0; 4], None);

@@ -1,4 +1,4 @@
-//! Flush to zero has the same bits on every instruction set, and keeps products normal.
+//! Flush to zero gives the same bits on every instruction set and keeps products normal.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::flush_to_zero::{THRESHOLD, flush_in_place, flushed};
@@ -6,7 +6,7 @@ use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::softmax::softmax_cross_entropy;
 use proptest::prelude::*;
 
-/// The definition: values below the threshold are zero, all others, NaN included, keep their bits.
+/// The definition: values below the threshold become zero; all others, including NaN, keep their bits.
 fn expected(value: f32) -> f32 {
     if f64::from(value).abs() < 2.0_f64.powi(-58) { 0.0 } else { value }
 }
@@ -30,7 +30,7 @@ fn values_on_both_sides_of_the_threshold_have_the_bits_of_the_definition() {
     let borders = [THRESHOLD, THRESHOLD.next_down(), f32::MIN_POSITIVE, f32::MIN_POSITIVE.next_down(), 1e-45, 0.0];
     let others = [1.0, f32::MAX, f32::INFINITY, f32::NAN, f32::from_bits(0x7f80_0001), 1e-17, 3e-18];
     let values: Vec<f32> = borders.into_iter().chain(others).flat_map(|value| [value, -value]).collect();
-    // Longer than any register, with each value in its lanes and in the remainder.
+    // Longer than any register. Each value occurs in all lanes and in the remainder.
     (0..=2 * values.len()).for_each(|length| check(&values.repeat(3)[..length]));
 }
 
@@ -47,7 +47,8 @@ proptest! {
     }
 }
 
-/// The probabilities are flushed far below their errors, since only their quotients must be normal.
+/// Probabilities are flushed at a much lower threshold than the errors, since only their quotients
+/// must be normal.
 #[test]
 fn the_errors_of_softmax_are_zero_or_above_the_threshold() {
     let (units, samples) = (10, 40);

@@ -35,7 +35,7 @@ fn assert_close(got: f32, expected: f64, size: f64, what: &str) {
     assert!(error <= tolerance || (wide(got).is_nan() && expected.is_nan()), "{what}: {got:?} instead of {expected}");
 }
 
-/// Both kernels against loops in double precision; returns the bits of the kernels' results.
+/// Checks both kernels against loops in double precision and returns the bits of the kernels' results.
 fn check<E: Value>(set: InstructionSet, rows: &[Vec<E>], inputs: usize, units: usize, rng: &mut StdRng) -> Vec<u64> {
     let what = format!("{}, {} samples, {inputs} inputs, {units} units", set.name(), rows.len());
     let chunk = Chunk::new(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
@@ -77,7 +77,7 @@ fn check<E: Value>(set: InstructionSet, rows: &[Vec<E>], inputs: usize, units: u
     bits
 }
 
-/// Checks every instruction set, and that those with a fused multiply-add agree to the bit.
+/// Checks every instruction set, and that sets with a fused multiply-add agree bit for bit.
 fn check_all<E: Value>(rows: &[Vec<E>], inputs: usize, units: usize) {
     let mut fused: Option<Vec<u64>> = None;
     for set in InstructionSet::available() {
@@ -188,8 +188,8 @@ fn products_of_units_are_those_of_plain_loops_in_their_order() {
     }
 }
 
-/// The documented choice, one sample at a time: among up to 1024 candidates, each in a slot, which the next waiting
-/// sample takes over.
+/// The documented order, chosen one sample at a time from up to 1024 candidates in slots. The next
+/// waiting sample takes over the slot of the chosen one.
 fn expected_order(rows: &[&[u8]]) -> Vec<u32> {
     let count = |sample: u32| rows[sample as usize].iter().filter(|&&x| x != 0).count() as i64;
     let mut waiting: Vec<u32> = (0..rows.len() as u32).collect();

@@ -1,4 +1,6 @@
-//! The kernels on the CPU agree with scalar loops, on every instruction set. One program: each instantiates many kernels.
+//! The CPU kernels agree with scalar loops on every instruction set.
+//!
+//! All tests are in one program, since each program instantiates many kernels.
 
 mod activation;
 mod correlation;

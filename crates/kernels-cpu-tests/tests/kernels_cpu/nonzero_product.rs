@@ -1,4 +1,4 @@
-//! The product that skips zeros has the bits of the dense one, on every instruction set.
+//! The product that skips zeros has the same bits as the dense one on every instruction set.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -31,7 +31,7 @@ fn padded(rows: usize, columns: usize, rng: &mut ChaCha8Rng) -> PaddedMatrix<f32
     matrix
 }
 
-/// Random rows with a share of nonzero elements: the bytes, and their [`values`].
+/// Random rows with the given fraction of nonzero elements: the bytes, and their [`values`].
 fn mostly_zeros(rows: usize, columns: usize, share: f64, rng: &mut ChaCha8Rng) -> (Vec<Vec<u8>>, Vec<Vec<f32>>) {
     let values = values();
     let mut byte = || if rng.random_bool(share) { rng.random_range(1..=255) } else { 0 };
@@ -44,7 +44,7 @@ fn values() -> [f32; 256] {
     std::array::from_fn(|byte| (byte as f64 / 255.0) as f32)
 }
 
-/// The bits of each value, −0 as +0: a sum of only −0 terms is +0 if zeros are skipped.
+/// The bits of each value, with −0 as +0: a sum of only −0 terms is +0 if zeros are skipped.
 fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|&value| (value + 0.0).to_bits()).collect()
 }
@@ -111,7 +111,8 @@ proptest! {
     }
 }
 
-/// The maximum number of rows, more weights than fit into L1, more columns than the widest block of sums.
+/// The maximum number of rows, more weights than fit in L1, and more columns than the widest block
+/// of sums.
 #[test]
 fn part1_skipping_zeros_changes_no_bit_of_a_large_product() {
     check(64, 784, 301, 0.2, 1).unwrap();
@@ -151,7 +152,7 @@ fn part1_only_zeros_are_skipped() {
     }
 }
 
-/// Rows that are added after the index was made would be read by the index of other rows.
+/// Without a new index, added rows would be read through the index of other rows.
 #[test]
 fn part1_rows_are_indexed_again_before_they_are_multiplied() {
     let right = PaddedMatrix::<f32>::zeros(2, 1);
@@ -182,7 +183,7 @@ fn part1_rows_are_indexed_again_before_they_are_multiplied() {
     assert_eq!(is_multiplied(&rows), [false, false]);
 }
 
-/// Columns without any zero, in all rows that there may be and in one less.
+/// Columns without zeros, for the maximum number of rows and for one fewer.
 #[test]
 fn part1_no_bit_changes_where_there_is_no_zero_to_leave_out() {
     for rows in [1, 63, 64] {

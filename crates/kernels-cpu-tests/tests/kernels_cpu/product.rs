@@ -34,13 +34,13 @@ fn padded<F: Real>(rows: &Matrix<F>, columns: usize, padding: F) -> PaddedMatrix
     matrix
 }
 
-/// The bits of a float, so that −0 differs from 0, and a difference in the last place counts.
+/// The bits of a float: −0 differs from 0, and a difference in the last place counts.
 fn bits<F: Real>(value: F) -> (u64, i16, i8) {
     value.integer_decode()
 }
 
-/// Σₚ left(p) · right(p) in ascending p: with one rounding a step where the set has a fused multiply-add, else with
-/// two.
+/// Σₚ left(p) · right(p) in ascending p: one rounding per step if the set has a fused multiply-add,
+/// otherwise two.
 fn sum<F: Real>(set: InstructionSet, left: impl Iterator<Item = F>, right: impl Iterator<Item = F>) -> F {
     left.zip(right).fold(F::zero(), |sum, (left, right)| match set {
         InstructionSet::Portable => left * right + sum,
@@ -48,7 +48,7 @@ fn sum<F: Real>(set: InstructionSet, left: impl Iterator<Item = F>, right: impl 
     })
 }
 
-/// Stores the sums of the columns below `columns` and counts how often each cell is taken.
+/// Stores the sums of the columns below `columns` and counts how often each cell is written.
 struct Cells<'a, F> {
     sums: &'a mut Matrix<F>,
     taken: &'a mut Matrix<usize>,
@@ -66,7 +66,8 @@ impl<F: Real> Sink<F> for Cells<'_, F> {
     }
 }
 
-/// The sums that `multiply` passes to a sink for a matrix of `rows` × `columns`, and how often each was taken.
+/// The sums that `multiply` passes to a sink for a `rows` × `columns` matrix, and how often each
+/// was passed.
 fn collect<F: Real>(rows: usize, columns: usize, multiply: impl FnOnce(Cells<F>)) -> (Matrix<F>, Matrix<usize>) {
     let mut sums = vec![vec![F::zero(); columns]; rows];
     let mut taken = vec![vec![0; columns]; rows];
@@ -86,7 +87,8 @@ fn any_sizes() -> impl Strategy<Value = Sizes> {
     (0..20_usize, 0..40_usize, 1..70_usize).prop_map(|(rows, depth, columns)| Sizes { rows, depth, columns })
 }
 
-/// Checks that the cells at `rows` and `columns`, and no others, were taken once and are the sums of `expected`.
+/// Checks that exactly the cells at `rows` and `columns` were written, once each, with the sums in
+/// `expected`.
 fn agree<F: Real>(
     set: InstructionSet,
     (sums, taken): &(Matrix<F>, Matrix<usize>),
@@ -110,13 +112,13 @@ fn agree<F: Real>(
     Ok(())
 }
 
-/// `product` against its definition on all instruction sets, for the columns between two fractions `lines` of the
-/// padded columns.
+/// Checks `product` against its definition on all instruction sets, for the columns between two
+/// fractions `lines` of the padded columns.
 fn product_is_right<F: Real>(sizes: Sizes, lines: (f64, f64), seed: u64) -> Result<(), TestCaseError> {
     let Sizes { rows, depth, columns } = sizes;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let (left, right) = (random_matrix::<F>(rows, depth, &mut rng), random_matrix::<F>(depth, columns, &mut rng));
-    // NaN in the padding does not matter to a sink that ignores it.
+    // A sink that ignores the padding is not affected by NaN in it.
     let packed = padded(&right, columns, F::nan());
     let line = |fraction: f64| (fraction * (packed.stride() / F::LINE) as f64).round() as usize * F::LINE;
     let range = line(lines.0.min(lines.1))..line(lines.0.max(lines.1));
@@ -129,8 +131,8 @@ fn product_is_right<F: Real>(sizes: Sizes, lines: (f64, f64), seed: u64) -> Resu
     Ok(())
 }
 
-/// `product_of_transpose` against its definition on all instruction sets, for the rows between two fractions `range`;
-/// the right matrix has `spare` unused rows.
+/// Checks `product_of_transpose` against its definition on all instruction sets, for the rows
+/// between two fractions `range`. The right matrix has `spare` unused rows.
 fn product_of_transpose_is_right<F: Real>(
     sizes: Sizes,
     range: (f64, f64),
@@ -155,8 +157,8 @@ fn product_of_transpose_is_right<F: Real>(
     Ok(())
 }
 
-/// `product_of_panels` against its definition on all instruction sets, for panels of `lines` cache lines and a share of
-/// the rows.
+/// Checks `product_of_panels` against its definition on all instruction sets, for panels of `lines`
+/// cache lines and the given fraction of the rows.
 fn product_of_panels_is_right<F: Real>(lines: usize, depth: usize, rows: f64, seed: u64) -> Result<(), TestCaseError> {
     let width = lines * F::LINE;
     let rows = (rows * width as f64).round() as usize;
@@ -173,7 +175,8 @@ fn product_of_panels_is_right<F: Real>(lines: usize, depth: usize, rows: f64, se
     Ok(())
 }
 
-/// The product of random matrices and its form with the left one transposed, both as bits, on `set`.
+/// The bits of a product of random matrices, and of the same product from the transposed left
+/// matrix, on `set`.
 fn product_bits<F: Real>(set: InstructionSet, sizes: Sizes, seed: u64) -> [Vec<(u64, i16, i8)>; 2] {
     let Sizes { rows, depth, columns } = sizes;
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -304,7 +307,8 @@ impl Sink<f32> for Ignore {
     fn take<S: Simd>(&mut self, _simd: S, _row: usize, _column: usize, _sums: &[S::f32s]) {}
 }
 
-/// Checks that `body` panics at the check whose message contains `words`, and no later: unsafe code follows the checks.
+/// Checks that `body` panics at the check with `words` in its message, and no later: unsafe code
+/// follows the checks.
 #[track_caller]
 fn assert_rejected(words: &str, body: impl FnOnce() + UnwindSafe) {
     let panic = catch_unwind(body).expect_err("it panics");

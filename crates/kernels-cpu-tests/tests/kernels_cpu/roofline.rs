@@ -1,4 +1,4 @@
-//! The two roofline kernels do the work that they count.
+//! The two roofline kernels do as much work as they report.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::roofline::{multiply_adds, sum_of_reads};

@@ -1,4 +1,4 @@
-//! Softmax at the limits that its documentation states: the maximum number of units, and shapes that do not fit.
+//! Softmax at its documented limits: the maximum number of units, and mismatched shapes.
 
 use std::panic::{UnwindSafe, catch_unwind};
 
@@ -6,8 +6,8 @@ use kernels_cpu::InstructionSet;
 use kernels_cpu::product::PaddedMatrix;
 use kernels_cpu::softmax::{MAX_UNITS, softmax_cross_entropy};
 
-/// Equal sums have the largest total of exponentials, one for each unit: 256 of them multiplied are 2¹²⁸⁰, which is more
-/// than an f64 holds.
+/// Equal sums give the largest total of exponentials, one for each unit. The product of 256 such
+/// totals is 2¹²⁸⁰, which overflows an f64.
 fn check_equal_sums() {
     let samples = 600;
     for set in InstructionSet::available() {
@@ -28,7 +28,7 @@ fn the_loss_of_many_equal_sums_is_the_logarithm_of_their_number() {
     check_equal_sums();
 }
 
-/// Checks that `body` panics at the check whose message has these words.
+/// Checks that `body` panics at the check with these words in its message.
 #[track_caller]
 fn assert_rejected(words: &str, body: impl FnOnce() + UnwindSafe) {
     let panic = catch_unwind(body).expect_err("it is rejected");
@@ -36,7 +36,7 @@ fn assert_rejected(words: &str, body: impl FnOnce() + UnwindSafe) {
     assert!(message.contains(words), "{message}");
 }
 
-/// Softmax of sums, targets and errors of these shapes, units × samples, for `samples` of them.
+/// Runs softmax on `samples` samples, with sums, targets and errors of these shapes, units × samples.
 fn run(sums: (usize, usize), targets: (usize, usize), errors: (usize, usize), samples: usize) {
     let zeros = |(units, samples)| PaddedMatrix::<f32>::zeros(units, samples);
     let (mut sums, targets, mut errors) = (zeros(sums), zeros(targets), zeros(errors));

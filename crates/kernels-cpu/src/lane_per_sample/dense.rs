@@ -1,8 +1,9 @@
-//! The dense products of a layer whose inputs are other units, for many samples: matrices are units × samples.
+//! Dense products of a layer that takes other units as inputs, for many samples. Matrices are units
+//! × samples.
 //!
-//! Idea: as for the first layer, one sample per SIMD lane and one register per unit. A product of 10 × 10 is 100
-//! multiply-adds for a block of 16 samples, whose operands are 10 vectors and 100 broadcast weights: its sums stay in
-//! registers.
+//! Idea: as for the first layer, one sample per SIMD lane and one register per unit. A 10 × 10
+//! product takes 100 multiply-adds for a block of 16 samples. Their operands are 10 vectors and 100
+//! broadcast weights, and the sums stay in registers.
 
 use bytemuck::Zeroable;
 use pulp::{Simd, WithSimd};
@@ -15,8 +16,9 @@ use crate::{InstructionSet, Real};
 /// Maximum number of units that [`products_of_units`] sums over.
 pub const MAX_INPUT_UNITS: usize = 32;
 
-/// Writes Σₚ `weights`\[u\]\[p\] · `inputs`\[p\]\[s\], p ascending, plus `biases`\[u\] if there are any, to
-/// `sums`\[u\]\[s\], for the first `columns` samples. `inputs` and `sums` have [`SAMPLES`] columns.
+/// Writes Σₚ `weights`\[u\]\[p\] · `inputs`\[p\]\[s\], p ascending, to `sums`\[u\]\[s\] for the
+/// first `columns` samples. Adds `biases`\[u\] if there are any. `inputs` and `sums` have
+/// [`SAMPLES`] columns.
 ///
 /// # Panics
 /// If the shapes differ from these, `inputs` has more than [`MAX_INPUT_UNITS`] rows, or `columns` is not a multiple of
@@ -50,7 +52,7 @@ pub fn products_of_units(
 #[derive(Debug)]
 struct ProductsOfUnits<'a> {
     weights: &'a PaddedMatrix<f32>,
-    /// The row of `weights` of the tile's first unit.
+    /// The row of `weights` for the tile's first unit.
     first: usize,
     /// Unit by unit, block by block.
     inputs: &'a [[[f32; LANES]; BLOCKS]],
@@ -101,8 +103,9 @@ impl ProductsOfUnits<'_> {
     }
 }
 
-/// Adds Σₛ `left`\[i\]\[s\] · `right`\[j\]\[s\] over the first `columns` samples to `sums`\[i\]\[j\]: the gradients of
-/// a layer whose inputs are other units. `left` is m × [`SAMPLES`], `right` is n × [`SAMPLES`] and `sums` is m × n.
+/// Adds Σₛ `left`\[i\]\[s\] · `right`\[j\]\[s\] over the first `columns` samples to
+/// `sums`\[i\]\[j\]: the gradients of a layer that takes other units as inputs. `left` is m ×
+/// [`SAMPLES`], `right` is n × [`SAMPLES`] and `sums` is m × n.
 ///
 /// # Panics
 /// If the shapes differ from these, or `columns` is not a multiple of [`LANES`].
@@ -132,7 +135,7 @@ struct AddProductsOfRows<'a> {
     /// Row by row, block by block.
     right: &'a [[[f32; LANES]; BLOCKS]],
     blocks: usize,
-    /// The column of `sums` of `right`'s first row.
+    /// The column of `sums` for the first row of `right`.
     first: usize,
     sums: &'a mut PaddedMatrix<f32>,
 }

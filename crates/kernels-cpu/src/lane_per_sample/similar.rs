@@ -6,21 +6,23 @@ use pulp::{Simd, WithSimd};
 use super::LANES;
 use crate::InstructionSet;
 
-/// Number of samples among which the next one of a block is chosen.
+/// Number of candidates for the next sample of a block.
 const CANDIDATES: usize = 1024;
 /// The cost of an empty slot, larger than any sample's.
 const NEVER: i64 = i64::MAX / 4;
 
-/// A permutation of the samples for which each block of [`LANES`] has few inputs that are nonzero in at least one
-/// sample.
+/// A permutation that gives each block of [`LANES`] samples few inputs that are nonzero in at least
+/// one of them.
 ///
-/// A greedy choice: a block begins with the candidate that has the most nonzero inputs, and then takes, one by one, the
-/// cheapest of 1024 candidates. A candidate costs the inputs that it adds to the block's, minus a third of its nonzero
-/// inputs, since a sample with many of them is costly in any other block. On the first 10,000 images of MNIST a block
-/// then has 35 % of the inputs, instead of 52 % in the original order.
+/// The choice is greedy. A block begins with the candidate that has the most nonzero inputs. It
+/// then takes the cheapest of 1024 candidates, one by one. A candidate costs the number of inputs
+/// that it adds to the block, minus a third of its nonzero inputs, since a sample with many of them
+/// is costly in any other block. On the first 10,000 images of MNIST, a block then has 35 % of the
+/// inputs instead of 52 % in the original order.
 ///
-/// Idea: a candidate's nonzero inputs are a bitmap, one candidate per SIMD lane. The number of inputs that each
-/// candidate adds is updated incrementally, by the inputs that are new with the last chosen sample.
+/// Idea: a candidate's nonzero inputs are a bitmap, with one candidate per SIMD lane. The number of
+/// inputs that each candidate adds is updated incrementally, from the inputs that the last chosen
+/// sample added.
 ///
 /// # Panics
 /// If the rows differ in length.
@@ -82,14 +84,14 @@ impl WithSimd for Similar<'_> {
     }
 }
 
-/// The samples from which the next one is chosen, each in a slot.
+/// The candidates for the next sample, each in a slot.
 struct Candidates {
     samples: [u32; CANDIDATES],
     /// The bitmap of nonzero inputs, word by word, slot by slot.
     used: Vec<[u64; CANDIDATES]>,
     /// The number of each candidate's nonzero inputs; [`NEVER`] in an empty slot.
     counts: [i64; CANDIDATES],
-    /// The number of these that the block does not have yet.
+    /// How many of these the block does not have yet.
     added: [i64; CANDIDATES],
 }
 
@@ -113,20 +115,20 @@ impl Candidates {
         (self.counts[slot], self.added[slot]) = (NEVER, NEVER);
     }
 
-    /// The first slot whose sample has the maximum number of nonzero inputs.
+    /// The first slot that holds a sample with the maximum number of nonzero inputs.
     #[inline(always)]
     fn largest(&self) -> usize {
         first_minimum(|slot| if self.counts[slot] == NEVER { NEVER } else { -self.counts[slot] })
     }
 
-    /// The first slot whose sample has the minimum cost.
+    /// The first slot that holds a sample with the minimum cost.
     #[inline(always)]
     fn cheapest(&self) -> usize {
         let cost = |slot: usize| 3 * self.added[slot] - self.counts[slot];
         first_minimum(|slot| if self.counts[slot] == NEVER { NEVER } else { cost(slot) })
     }
 
-    /// Updates `added` after the block got the inputs that are bits of `new`, all in one word.
+    /// Updates `added` after the block gained the inputs that are set in `new`, all in one word.
     #[inline(always)]
     fn subtract(&mut self, word: usize, new: u64) {
         if new != 0 {
@@ -142,7 +144,7 @@ fn count(used: &[u64]) -> u32 {
     used.iter().map(|word| word.count_ones()).sum()
 }
 
-/// The first slot of minimum cost. Two loops, of which the first, which always runs to the end, is vectorised.
+/// The first slot with the minimum cost. The first of two loops always runs to the end and is vectorized.
 #[inline(always)]
 fn first_minimum(cost: impl Fn(usize) -> i64) -> usize {
     let min = (0..CANDIDATES).fold(NEVER, |min, slot| min.min(cost(slot)));

@@ -1,10 +1,10 @@
-//! The transpose of a band: eight rows, as far as their columns fill registers.
+//! The transpose of a band: eight rows, for as many columns as fill whole registers.
 
-/// Rows that are transposed together.
+/// Number of rows transposed together.
 pub(crate) const BAND: usize = 8;
 
-/// [`crate::Real::transpose_band`] in portable Rust. A block is copied to the stack by rows; the rest is loads and stores at
-/// constant offsets.
+/// [`crate::Real::transpose_band`] in portable Rust. A block is copied to the stack by rows. The
+/// rest is loads and stores at constant offsets.
 ///
 /// # Safety
 /// As [`crate::Real::transpose_band`].
@@ -25,12 +25,13 @@ pub(crate) unsafe fn portable<F: Copy>(rows: &[&[F]; BAND], to: *mut F, stride: 
     rows[0].len() * BAND
 }
 
-/// Each row as blocks of `N` elements without the remainder, the same number for all rows.
+/// Splits each row into blocks of `N` elements without the remainder; all rows have the same number
+/// of blocks.
 #[inline(always)]
 fn blocks<'a, F, const N: usize>(rows: &[&'a [F]; BAND]) -> [&'a [[F; N]]; BAND] {
     let count = rows[0].len() / N;
-    // A loop rather than `map`, so that the compiler sees that all have `count` blocks and removes the later bounds
-    // checks.
+    // A loop rather than `map`: it shows the compiler that all rows have `count` blocks, so it
+    // removes the later bounds checks.
     let mut blocks: [&[[F; N]]; BAND] = [&[]; BAND];
     for (blocks, row) in blocks.iter_mut().zip(rows) {
         *blocks = &row.as_chunks().0[..count];
@@ -40,8 +41,9 @@ fn blocks<'a, F, const N: usize>(rows: &[&'a [F]; BAND]) -> [&'a [[F; N]]; BAND]
 
 /// [`crate::Real::transpose_band`] with 256-bit registers.
 ///
-/// These functions enable their instruction set themselves instead of inheriting it from the kernel that they are
-/// inlined into: a function that the compiler does not inline would be compiled without the instructions.
+/// These functions enable their instruction set themselves instead of inheriting it from the kernel
+/// that they are inlined into. Otherwise, a function that the compiler does not inline would be
+/// compiled without the instructions.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 pub(crate) mod avx {
