@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Scalar;
 use crate::names::display_and_parse_names;
 
-/// A layer's activation function of its weighted sums z.
+/// The activation function that a layer applies to its weighted sums z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activation {
@@ -27,7 +27,7 @@ pub enum Activation {
 display_and_parse_names!(Activation, "activation");
 
 impl Activation {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 5] = [Self::Sigmoid, Self::Relu, Self::Tanh, Self::Identity, Self::Softmax];
 
     /// The name on the command line and in files.
@@ -41,7 +41,7 @@ impl Activation {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::Sigmoid => "1 / (1 + e⁻ᶻ)",
@@ -52,12 +52,13 @@ impl Activation {
         }
     }
 
-    /// Replaces one layer's sums, for one sample, by its activations. The engines and the predictor use a faster sigmoid and
-    /// tanh, which differ in the last bits.
+    /// Replaces one layer's sums, for one sample, by its activations. The engines and the predictor
+    /// use a faster sigmoid and tanh that differ in the last bits.
     pub fn apply<F: Scalar>(self, sums: &mut [F]) {
         match self {
             Self::Sigmoid => sums.iter_mut().for_each(|z| *z = utils::sigmoid_scalar(*z)),
-            // A comparison with NaN is false, so a NaN passes through; the unconditional store lets the loop vectorise.
+            // A comparison with NaN is false, so a NaN passes through. The unconditional store lets
+            // the loop vectorize.
             Self::Relu => sums.iter_mut().for_each(|z| *z = if *z < F::zero() { F::zero() } else { *z }),
             Self::Tanh => sums.iter_mut().for_each(|z| *z = z.hyperbolic_tangent()),
             Self::Identity => {}
@@ -65,8 +66,8 @@ impl Activation {
         }
     }
 
-    /// [`Activation::apply`] for several samples: rows of `stride` elements, of which the first `columns` are a layer's
-    /// sums and the others are padding, which may change.
+    /// Applies [`Activation::apply`] to several samples: rows of `stride` elements. The first
+    /// `columns` elements are a layer's sums. The others are padding, which may change.
     pub(crate) fn apply_to_rows(self, rows: &mut [f32], stride: usize, columns: usize) {
         match self {
             // One long slice, padding included, is faster than many short ones.
@@ -78,8 +79,9 @@ impl Activation {
         }
     }
 
-    /// The derivative da/dz, expressed by the activation a itself. Softmax, whose outputs depend on all sums, has none
-    /// of this form and is handled in [`crate::Loss::output_error`]; here it is treated as the identity.
+    /// The derivative da/dz, expressed in terms of the activation a itself. Softmax has no
+    /// derivative of this form, since its outputs depend on all sums. [`crate::Loss::output_error`]
+    /// handles it; here, it is treated as the identity.
     #[inline]
     pub fn derivative<F: Scalar>(self, a: F) -> F {
         match self {
@@ -92,10 +94,11 @@ impl Activation {
     }
 }
 
-/// Softmax of sums shifted by their maximum, so that no exponential overflows. An activation that would be subnormal is 0.
+/// Softmax of sums shifted by their maximum, so no exponential overflows. An activation that would
+/// be subnormal is 0.
 fn softmax<F: Scalar>(sums: &mut [F]) {
     let largest = sums.iter().copied().fold(F::neg_infinity(), F::max);
-    // The total of the exponentials is at most their number, so that the quotients are normal as well.
+    // The total of the exponentials is at most their number, so the quotients are normal as well.
     let least = F::from_f64(libm::log(F::min_positive_value().into_f64() * sums.len() as f64));
     let mut total = F::zero();
     for z in sums.iter_mut() {

@@ -1,44 +1,48 @@
-//! Why a training run fails: a diagnosis from its settings and its records, with settings that train.
+//! Diagnoses why a training run fails, from its settings and records, and suggests settings that
+//! train.
 //!
-//! The limits were measured on MNIST with the homework's network and variants of it, for two epochs and the seeds 0 and
-//! 1. `neural-net/tests/part1_program/diagnoses.rs` trains by the advice of each cause.
+//! The limits were measured on MNIST with the homework's network and variants of it, for two epochs
+//! and the seeds 0 and 1. `neural-net/tests/part1_program/diagnoses.rs` trains with the advice for
+//! each cause.
 
 use crate::network::argmax;
 use crate::one_class::OneClass;
 use crate::training::{EpochRecord, GradientScale, MAX_EFFECTIVE_STEP, Optimizer, USUAL_EFFECTIVE_STEP};
 use crate::{Activation, Architecture, Hyperparameters, Loss, Network, Predictor, Samples};
 
-/// Minimum number of samples seen before a network that reads one class, though no layer is saturated, or that reads few
-/// samples is worth a warning: with the homework's settings, 2000 are enough to tell several classes apart.
+/// Minimum number of samples seen before the diagnosis warns of a network with low accuracy, or of
+/// one that predicts one class without a saturated layer. With the homework's settings, 2000
+/// samples are enough to tell several classes apart.
 const MIN_SEEN: usize = 10_000;
-/// Minimum fall of the accuracy below its best that is a collapse.
+/// Minimum fall of the accuracy from its best value that counts as a collapse.
 const MIN_FALL: f64 = 0.2;
 /// Accuracy below which a network has not learned its samples.
 const LOW: f64 = 0.9;
-/// Accuracy below which the network has hardly learned at all.
+/// Accuracy below which the network has learned hardly anything.
 const VERY_LOW: f64 = 0.5;
-/// Improvement between two records below which the accuracy no longer rises.
+/// Improvement between two records below which the accuracy counts as no longer rising.
 const STALLED: f64 = 0.01;
-/// Minimum difference of the accuracies on training and other samples that is overfitting.
+/// Minimum difference between the accuracies on training and other samples that counts as overfitting.
 const MIN_GAP: f64 = 0.1;
-/// Minimum number of sigmoid hidden layers in which gradients vanish. With three, the homework's settings read one class
-/// after the first epoch of MNIST; with two, 88 %.
+/// Minimum number of sigmoid hidden layers for gradients to vanish. After the first epoch of MNIST
+/// with the homework's settings, a network with three predicts one class, while one with two has an
+/// accuracy of 88 %.
 const DEEP: usize = 3;
-/// The effective step that suits other networks than sigmoid ones: with [`USUAL_EFFECTIVE_STEP`], a network of ReLUs
-/// collapses in the second epoch or diverges.
+/// The usual effective step for networks other than sigmoid ones. With [`USUAL_EFFECTIVE_STEP`], a
+/// ReLU network collapses in the second epoch or diverges.
 const SMALL_EFFECTIVE_STEP: f64 = 0.16;
-/// The maximum momentum of a remedy: with 0.99, no learning rate that was measured trains.
+/// The maximum momentum that a remedy suggests. With 0.99, none of the measured learning rates trains.
 const MAX_MOMENTUM: f64 = 0.9;
-/// The learning rate that suits [`Optimizer::Adam`], and the maximum one: 0.01 trains, 0.03 does not.
+/// The usual and the maximum learning rate for [`Optimizer::Adam`]: 0.01 trains, 0.03 does not.
 const ADAM_RATE: f64 = 0.001;
 const MAX_ADAM_RATE: f64 = 0.01;
-/// The maximum weight decay per sample of a summed batch that trains by gradient descent, and by Adam; and those that
-/// lose no accuracy.
+/// The maximum weight decay that trains, per sample of a summed batch for gradient descent, and for
+/// Adam; then the values that cost no accuracy.
 const MAX_DECAY: f64 = 2e-4;
 const USUAL_DECAY: f64 = 6.25e-5;
 const MAX_ADAM_DECAY: f64 = 0.3;
 const USUAL_ADAM_DECAY: f64 = 0.01;
-/// Units of a hidden layer that replaces a narrow one.
+/// Number of units of a hidden layer that replaces a narrow one.
 const WIDE: usize = 64;
 
 /// The settings of a training run.
@@ -50,23 +54,24 @@ pub struct Setup<'a> {
     pub hyperparameters: &'a Hyperparameters,
     /// Number of training samples.
     pub samples: usize,
-    /// Number of asynchronous workers; 1 for other training.
+    /// Number of asynchronous workers; 1 for other training modes.
     pub workers: usize,
 }
 
-/// What a network does on some samples, after a record.
+/// What a network predicts on some samples after a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Examined {
-    /// Whether it reads samples, training ones or others, as one class.
+    /// Whether it predicts one class for nearly all samples, training samples or others.
     pub one_class: Option<OneClass>,
     /// The accuracy on training samples, 0 … 1.
     pub training_accuracy: f64,
-    /// Number of samples of the record's accuracy if they are not the training samples.
+    /// Number of samples behind the record's accuracy if they are not the training samples.
     pub others: Option<usize>,
 }
 
 impl Examined {
-    /// Examines a network, which is trained by `loss`, on `training` samples and, for one class, on `samples`.
+    /// Examines a network trained with `loss`: its accuracy on `training` samples, and on `samples`
+    /// whether it predicts one class.
     ///
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
@@ -83,14 +88,14 @@ impl Examined {
     }
 }
 
-/// What shows that a training run fails.
+/// The evidence that a training run fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Symptom {
-    /// The network reads nearly all samples as one class.
+    /// The network predicts one class for nearly all samples.
     OneClass(OneClass),
     /// The accuracy fell.
     Collapse {
-        /// The record of the best accuracy.
+        /// The record with the best accuracy.
         best: EpochRecord,
         /// The accuracy now, 0 … 1.
         accuracy: f64,
@@ -109,7 +114,7 @@ pub enum Symptom {
     },
 }
 
-/// Why it fails.
+/// The reason for the failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The steps are too large.
@@ -135,13 +140,13 @@ pub enum Cause {
         /// Number of workers.
         workers: usize,
     },
-    /// There are few training samples, or the same ones too often.
+    /// There are few training samples, or the same ones are used too often.
     FewSamples,
-    /// There were few steps.
+    /// There were too few steps.
     FewEpochs,
 }
 
-/// A change that trains.
+/// A change that makes training work.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remedy {
     /// Other settings.
@@ -157,20 +162,20 @@ pub enum Remedy {
     MoreSamples,
 }
 
-/// Why a training run fails, and what to change: one of the remedies.
+/// Why a training run fails, and the remedies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnosis {
-    /// What shows it.
+    /// The evidence.
     pub symptom: Symptom,
     /// The cause.
     pub cause: Cause,
-    /// Changes, each sufficient.
+    /// Changes, each sufficient by itself.
     pub remedies: Vec<Remedy>,
 }
 
 impl Diagnosis {
-    /// Examines a training run after its last record. `is_end`: whether training has ended, when a low accuracy that still
-    /// rises is a finding too.
+    /// Examines a training run after its last record. `is_end` says whether training has ended;
+    /// then, a low accuracy is a finding even if it is still rising.
     pub fn find(setup: &Setup, history: &[EpochRecord], examined: &Examined, is_end: bool) -> Option<Self> {
         let symptom = symptom(setup, history, examined, is_end)?;
         let cause = setup.cause(&symptom);
@@ -178,7 +183,8 @@ impl Diagnosis {
     }
 }
 
-/// Whether the last accuracy is above the one that was measured [`MIN_SEEN`] samples before, or there is none.
+/// Whether the accuracy has risen over the last [`MIN_SEEN`] samples. Also true if there is no
+/// record that old.
 fn is_rising(setup: &Setup, history: &[EpochRecord]) -> bool {
     let Some(last) = history.last() else { return true };
     let epochs = MIN_SEEN.div_ceil(setup.samples.max(1));
@@ -194,7 +200,7 @@ fn symptom(setup: &Setup, history: &[EpochRecord], examined: &Examined, is_end: 
         return Some(Symptom::OneClass(found));
     }
     let best = history.iter().max_by(|a, b| a.accuracy.total_cmp(&b.accuracy))?;
-    // Of few samples, the accuracies differ by chance.
+    // With few samples, the accuracies differ by chance.
     let chance = |accuracy: f64, count: usize| 3.0 * (accuracy * (1.0 - accuracy) / count.max(1) as f64).sqrt();
     let noise = chance(accuracy, examined.others.unwrap_or(setup.samples));
     if best.accuracy - accuracy > MIN_FALL + noise {
@@ -208,14 +214,14 @@ fn symptom(setup: &Setup, history: &[EpochRecord], examined: &Examined, is_end: 
 }
 
 impl Setup<'_> {
-    /// The effective step that suits the network.
+    /// The usual effective step for the network.
     fn usual_step(&self) -> f64 {
         let is_sigmoid = self.architecture.hidden_activation() == Activation::Sigmoid
             && matches!(self.architecture.output_activation(), Activation::Sigmoid | Activation::Softmax);
         if is_sigmoid { USUAL_EFFECTIVE_STEP } else { SMALL_EFFECTIVE_STEP }
     }
 
-    /// The steps as a multiple of those that suit the network.
+    /// The steps as a multiple of the usual ones for the network.
     fn steps(&self) -> f64 {
         match self.hyperparameters.effective_step(self.samples) {
             Some(step) => step / self.usual_step(),
@@ -272,7 +278,7 @@ impl Setup<'_> {
         }
     }
 
-    /// The changes for a cause.
+    /// The changes that remedy a cause.
     pub fn remedies(&self, cause: Cause) -> Vec<Remedy> {
         let old = self.hyperparameters;
         let with = |hyperparameters: Hyperparameters| Remedy::Settings {
@@ -347,7 +353,7 @@ impl Setup<'_> {
     }
 }
 
-/// A number with three significant digits.
+/// Rounds a number to three significant digits.
 fn rounded(number: f64) -> f64 {
     format!("{number:.2e}").parse().unwrap_or(number)
 }
@@ -417,7 +423,7 @@ mod tests {
             assert_eq!(homework().find(&history, &examined(0.95), true), None, "{accuracies:?}");
         }
         assert_eq!(homework().find(&[], &examined(0.95), true), None);
-        // It still rises.
+        // It is still rising.
         assert_eq!(homework().find(&[record(1, 0.3), record(2, 0.6)], &examined(0.6), false), None);
     }
 

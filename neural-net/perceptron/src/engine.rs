@@ -1,8 +1,8 @@
-//! The interface to the implementations of training and evaluation: one for the CPU is here, one for GPUs in
-//! `gpu_engine`.
+//! The interface that implementations of training and evaluation share. The one for the CPU is
+//! here, the one for GPUs in `gpu_engine`.
 //!
-//! An engine owns the parameters, in its device's memory. [`crate::Training`] passes it the order of the samples, and
-//! copies the parameters out to save them.
+//! An engine owns the parameters, in its device's memory. [`crate::Training`] passes it the order
+//! of the samples, and copies the parameters out to save them.
 
 mod cpu;
 mod ranks;
@@ -23,7 +23,7 @@ fn counted(count: usize, noun: &str) -> String {
     if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }
 
-/// The weights and biases of each layer, or values of their shapes.
+/// The weights and biases of each layer, or other values with these shapes.
 pub type LayerArrays<F = f32> = Vec<(Array2<F>, Array1<F>)>;
 
 /// A network and the state of the optimizer that trains it.
@@ -31,7 +31,7 @@ pub type LayerArrays<F = f32> = Vec<(Array2<F>, Array1<F>)>;
 pub struct Parameters<F = f32> {
     /// The network.
     pub network: Network<F>,
-    /// With momentum, the last changes of the parameters; with Adam, their mean gradients m.
+    /// With momentum, the last changes of the parameters; with Adam, the mean gradients m.
     pub velocities: Option<LayerArrays<F>>,
     /// With Adam, the mean squared gradients v.
     pub squares: Option<LayerArrays<F>>,
@@ -47,16 +47,16 @@ impl<F> Parameters<F> {
 /// Loss and accuracy of a network on a set of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluation {
-    /// The mean loss of a sample.
+    /// The mean loss per sample.
     pub loss: f64,
-    /// Number of samples whose largest output has the index of the largest target.
+    /// Number of samples with the largest output at the index of the largest target.
     pub correct: usize,
     /// Number of samples.
     pub count: usize,
 }
 
 impl Evaluation {
-    /// The share of correct samples, 0 … 1.
+    /// The fraction of correct samples, 0 … 1.
     pub fn accuracy(&self) -> f64 {
         self.correct as f64 / self.count.max(1) as f64
     }
@@ -66,7 +66,7 @@ impl Evaluation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the loss is no longer finite, at step {step}")]
 pub struct Diverged {
-    /// Index of the step in its epoch before or after which the loss was not finite.
+    /// Index within the epoch of the step before or after which the loss was not finite.
     pub step: usize,
 }
 
@@ -90,12 +90,13 @@ impl Error for DeviceError {
 }
 
 impl DeviceError {
-    /// The error of an engine's device, and whether it is that its memory does not suffice.
+    /// Wraps an error of an engine's device. `is_out_of_memory` says whether the device's memory is
+    /// exhausted.
     pub fn new(error: impl Error + Send + Sync + 'static, is_out_of_memory: bool) -> Self {
         Self { error: Box::new(error), is_out_of_memory }
     }
 
-    /// Whether the device's memory does not suffice.
+    /// Whether the device's memory is exhausted.
     pub fn is_out_of_memory(&self) -> bool {
         self.is_out_of_memory
     }
@@ -123,16 +124,18 @@ pub trait Engine {
     /// The device's name, for printed results.
     fn device(&self) -> String;
 
-    /// Sets the learning rate of the next epoch's steps, and the number of steps in the epochs before it. Before the
-    /// first call, they are that of the hyperparameters and 0.
+    /// Sets the learning rate for the next epoch's steps, and the number of steps in the epochs
+    /// before it. Before the first call, they are the hyperparameters' learning rate and 0.
     fn start_epoch(&mut self, learning_rate: f64, steps_before: usize);
 
-    /// Trains on the training samples in the given order, batch by batch, one step each, from step `first_step` on.
-    /// After each step, `observe` receives the step's index in the epoch, counted from 0, and the batch's summed loss
-    /// before the step; it may stop the training run there.
+    /// Trains on the training samples in the given order, batch by batch, with one step per batch,
+    /// starting at step `first_step`. After each step, `observe` receives the step's index in the
+    /// epoch, counted from 0, and the batch's summed loss before the step. It may stop the training
+    /// run there.
     ///
-    /// An engine that submits several steps at once to its device stops after the last of these, and calls `observe`
-    /// for every completed step: training resumes after the last one that `observe` received.
+    /// An engine that submits several steps to its device at once stops after the last of them and
+    /// calls `observe` for every completed step. Training resumes after the last step that
+    /// `observe` received.
     ///
     /// # Errors
     /// If the loss of a batch is not finite, or the device fails. The parameters are then unusable.
@@ -155,7 +158,8 @@ pub trait Engine {
     /// If the device fails.
     fn evaluate_training_samples(&mut self) -> Result<Evaluation, DeviceError>;
 
-    /// The network's outputs for other samples, *N* × outputs. An engine whose device predicts faster overrides this.
+    /// The network's outputs for other samples, *N* × outputs. An engine with a device that
+    /// predicts faster overrides this.
     ///
     /// # Errors
     /// If the device fails.

@@ -2,13 +2,15 @@
 //!
 //! - [`network`], [`activation`], [`loss`], [`samples`]: the mathematics and its data. [`mod@reference`] is the plain
 //!   implementation.
-//! - [`engine`]: the interface to the implementations, and that on the CPU. [`predictor`] is the fast path for inference alone.
+//! - [`engine`]: the interface of the implementations, and the CPU's. [`predictor`] is the fast
+//!   path for inference alone.
 //! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
 //! - [`diagnosis`]: why a training run fails, and what to change.
 //! - [`one_class`]: why a network assigns all samples to one class.
 //!
-//! It does no file I/O and prints nothing. It is a crate of its own, re-exported by `neural-net`, so that the numerical
-//! code is optimised in every build profile while the rest compiles fast.
+//! The crate does no file I/O and prints nothing. It is separate from `neural-net`, which
+//! re-exports it, so the numerical code is optimized in every build profile while the rest compiles
+//! fast.
 
 pub mod activation;
 pub mod diagnosis;
@@ -39,7 +41,7 @@ pub trait Scalar: utils::RandomFloat {
     /// The value in double precision.
     fn into_f64(self) -> f64;
 
-    /// eˣ, with the same bits on every system, where `exp` has those of its C library.
+    /// eˣ, with the same bits on every system. The bits of `exp` depend on the system's C library.
     fn exponential(self) -> Self;
 
     /// The hyperbolic tangent, with the same bits on every system.

@@ -1,11 +1,11 @@
-//! Loss functions and the output errors that backpropagation starts from.
+//! Loss functions, and the output deltas that backpropagation starts from.
 
 use serde::{Deserialize, Serialize};
 
 use crate::names::display_and_parse_names;
 use crate::{Activation, Scalar};
 
-/// The loss function of the outputs a and the targets y of one sample.
+/// The loss function of one sample's outputs a and targets y.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Loss {
@@ -18,7 +18,7 @@ pub enum Loss {
 display_and_parse_names!(Loss, "loss");
 
 impl Loss {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 2] = [Self::SquaredError, Self::CrossEntropy];
 
     /// Whether this loss is defined for outputs of `activation`: cross-entropy needs probabilities.
@@ -34,7 +34,7 @@ impl Loss {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::SquaredError => "½ Σᵢ (aᵢ − yᵢ)²",
@@ -56,11 +56,12 @@ impl Loss {
         }
     }
 
-    /// The output layer's error δ = ∂loss/∂z of one sample, written to `errors`.
+    /// Writes one sample's output deltas δ = ∂loss/∂z to `errors`.
     ///
-    /// For cross-entropy with softmax or sigmoid it is a − y: the derivatives of the logarithm and of the activation
-    /// cancel. For squared error it is (a − y) · da/dz, and for softmax, whose Jacobian is aᵢ (δᵢⱼ − aⱼ), aᵢ (gᵢ − Σⱼ
-    /// gⱼ aⱼ) with g = a − y (Bishop, "Pattern Recognition and Machine Learning", 2006, sections 4.3 and 5.3).
+    /// For cross-entropy with softmax or sigmoid, δ is a − y: the derivatives of the logarithm and
+    /// of the activation cancel. For squared error, it is (a − y) · da/dz. For squared error with
+    /// softmax, which has the Jacobian aᵢ (δᵢⱼ − aⱼ), it is aᵢ (gᵢ − Σⱼ gⱼ aⱼ) with g = a − y
+    /// (Bishop, "Pattern Recognition and Machine Learning", 2006, sections 4.3 and 5.3).
     pub fn output_error<F: Scalar>(self, activation: Activation, outputs: &[F], targets: &[F], errors: &mut [F]) {
         for ((error, &a), &y) in errors.iter_mut().zip(outputs).zip(targets) {
             *error = a - y;

@@ -1,6 +1,6 @@
-//! Names of the mathematics' choices, by which command lines and files select them.
+//! Names by which command lines and files select the mathematical options.
 
-/// A name that none of a type's values has.
+/// The error for a name that no value of a type has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no {kind} {name:?}: it must be one of {}", .names.join(", "))]
 pub struct UnknownName {
@@ -12,8 +12,8 @@ pub struct UnknownName {
     pub names: Vec<&'static str>,
 }
 
-/// Implements `Display` and `FromStr` for a type with `ALL` and `name`: a value is displayed as its name, and read from
-/// exactly that.
+/// Implements `Display` and `FromStr` for a type with `ALL` and `name`: a value is displayed as its
+/// name and parsed from exactly that name.
 #[macro_export]
 macro_rules! display_and_parse_names {
     ($choice:ty, $kind:literal) => {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::display_and_parse_names;
 use crate::{Activation, Loss, Scalar};
 
-/// The shape of a network: its layers' sizes and activations.
+/// The shape of a network: the sizes and activations of its layers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Architecture {
     sizes: Vec<usize>,
@@ -34,7 +34,8 @@ pub enum ArchitectureError {
 }
 
 impl Architecture {
-    /// A network with `sizes[0]` inputs, then layers of `sizes[1]`, … units; the last are the outputs.
+    /// A network with `sizes[0]` inputs, then layers of `sizes[1]`, … units. The last layer is the
+    /// outputs.
     ///
     /// # Errors
     /// If there are fewer than two layers, one is empty, or the hidden activation is softmax.
@@ -73,7 +74,7 @@ impl Architecture {
         self.sizes[self.sizes.len() - 1]
     }
 
-    /// The number of layers with weights: all but the inputs.
+    /// The number of layers with weights: all except the inputs.
     pub fn layers(&self) -> usize {
         self.sizes.len() - 1
     }
@@ -106,7 +107,7 @@ impl Architecture {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Initialization {
-    /// Uniform in ±1/√fan_in, the homework's Xavier initialisation.
+    /// Uniform in ±1/√fan_in, the homework's Xavier initialization.
     Xavier,
     /// Normal with mean 0 and variance 1/fan_in.
     Normal,
@@ -115,7 +116,7 @@ pub enum Initialization {
 display_and_parse_names!(Initialization, "initialization");
 
 impl Initialization {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 2] = [Self::Xavier, Self::Normal];
 
     /// The name on the command line and in files.
@@ -126,7 +127,7 @@ impl Initialization {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::Xavier => "Uniform in ±1/√fan_in, the homework's Xavier initialisation",
@@ -135,8 +136,8 @@ impl Initialization {
     }
 }
 
-/// A network: for each layer with weights a matrix of shape (inputs, outputs) and a vector of biases, so that a layer
-/// computes activation(x·W + b) for a row vector x.
+/// A network. Each layer with weights has a matrix of shape (inputs, outputs) and a vector of
+/// biases; it computes activation(x·W + b) for a row vector x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network<F = f32> {
     architecture: Architecture,
@@ -144,7 +145,7 @@ pub struct Network<F = f32> {
     biases: Vec<Array1<F>>,
 }
 
-/// Weights or biases whose shape differs from the architecture's.
+/// Weights or biases with a shape that differs from the architecture's.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} of layer {layer} have shape {found:?} instead of {expected:?}")]
 pub struct ParameterShapeError {
@@ -158,7 +159,7 @@ pub struct ParameterShapeError {
     pub expected: Vec<usize>,
 }
 
-/// The reason why creating weights and biases of an architecture's sizes cannot fail.
+/// Why creating weights and biases with an architecture's sizes cannot fail.
 pub(crate) const SIZES: &str = "an architecture has two layers or more, none of them empty";
 
 impl<F: Scalar> Network<F> {
@@ -185,7 +186,7 @@ impl<F: Scalar> Network<F> {
     /// A network with the given weights and biases.
     ///
     /// # Errors
-    /// If their number or shapes do not fit the architecture.
+    /// If their number or shapes do not match the architecture.
     pub fn new(
         architecture: Architecture,
         weights: Vec<Array2<F>>,
@@ -220,7 +221,7 @@ impl<F: Scalar> Network<F> {
         &self.biases
     }
 
-    /// The outputs for one sample, by scalar loops: the reference for [`crate::Predictor`].
+    /// The outputs for one sample, computed by scalar loops: the reference for [`crate::Predictor`].
     ///
     /// # Panics
     /// If the length of `inputs` is not the network's number of inputs.
@@ -241,7 +242,7 @@ impl<F: Scalar> Network<F> {
     }
 }
 
-/// The index of the largest value, the first of equals: the predicted class.
+/// The index of the largest value, which is the predicted class. The first one if several are equal.
 pub fn argmax<F: PartialOrd>(values: &[F]) -> usize {
     let mut best = 0;
     for (index, value) in values.iter().enumerate() {

@@ -1,17 +1,19 @@
-//! Networks that assign all samples to one class, and whether that is because a layer is saturated.
+//! Detects networks that assign all samples to one class, and whether a saturated layer is the reason.
 
 use ndarray::Array2;
 
 use crate::network::argmax;
 use crate::{Activation, Loss, Network, Samples};
 
-/// Minimum share of samples in one class.
+/// Minimum fraction of samples assigned to one class.
 const MIN_SHARE: f64 = 0.99;
-/// Maximum share of samples whose target is that class: with more, the network may well be right.
+/// Maximum fraction of samples that have that class as target. With more, the network may well be right.
 const MAX_TARGET_SHARE: f64 = 0.9;
-/// Maximum mean derivative of a saturated layer, as a share of the activation's maximum derivative: its inputs then learn
-/// a thousand times slower. On MNIST, networks of the homework that read one class after too large steps had less than
-/// 1e-4 in the outputs; those that read one class because they had only begun to learn, at least 0.2 in each layer.
+/// Maximum mean derivative of a saturated layer, as a fraction of the activation's maximum
+/// derivative. Its inputs then learn a thousand times slower. Measured on MNIST: in homework
+/// networks that predicted one class after too large steps, it was less than 1e-4 in the outputs.
+/// In networks that predicted one class because they had only begun to learn, it was at least 0.2
+/// in each layer.
 const MAX_SATURATED_DERIVATIVE: f64 = 0.001;
 
 /// The finding that a network assigns nearly all samples to one class.
@@ -19,18 +21,18 @@ const MAX_SATURATED_DERIVATIVE: f64 = 0.001;
 pub struct OneClass {
     /// The class.
     pub class: usize,
-    /// Number of samples that are assigned to it.
+    /// Number of samples assigned to it.
     pub assigned: usize,
     /// Number of all samples.
     pub count: usize,
-    /// The first layer with weights, counted from 1, whose units are saturated: their derivatives are nearly 0, so that
-    /// further steps hardly change the network. None if it may still learn.
+    /// The first saturated layer with weights, counted from 1. The derivatives of its units are
+    /// nearly 0, so further steps hardly change the network. `None` if the network may still learn.
     pub saturated_layer: Option<usize>,
 }
 
 impl OneClass {
-    /// Examines a network that is trained by `loss`. None if it assigns the samples to several classes, or the samples'
-    /// targets are nearly all of one class.
+    /// Examines a network trained with `loss`. `None` if it assigns the samples to several classes,
+    /// or if nearly all of the samples' targets are one class.
     ///
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
@@ -46,7 +48,7 @@ impl OneClass {
             }
             activations = sums;
             let is_last = layer + 1 == architecture.layers();
-            // The derivative of cross-entropy's activation cancels.
+            // With cross-entropy, the activation's derivative cancels.
             let has_derivative = !is_last || (loss == Loss::SquaredError && activation != Activation::Softmax);
             let is_saturated = has_derivative && mean_derivative(activation, &activations) < MAX_SATURATED_DERIVATIVE;
             saturated_layer = saturated_layer.or(is_saturated.then_some(layer + 1));
@@ -67,7 +69,7 @@ impl OneClass {
     }
 }
 
-/// The mean derivative of a layer's activations, as a share of the maximum one.
+/// The mean derivative of a layer's activations, as a fraction of the maximum derivative.
 fn mean_derivative(activation: Activation, activations: &Array2<f32>) -> f64 {
     let max = if activation == Activation::Sigmoid { 0.25 } else { 1.0 };
     let sum: f64 = activations.iter().map(|&a| f64::from(activation.derivative(a))).sum();

@@ -1,4 +1,4 @@
-//! Conversion of arrays to and from the kernels' layout, padded to whole cache lines.
+//! Conversion of arrays to and from the kernels' layout, which is padded to whole cache lines.
 
 use kernels_cpu::product::{PaddedMatrix, Sink};
 use kernels_cpu::{Real, Simd};
@@ -13,7 +13,7 @@ pub(crate) fn pad(array: &Array2<f32>) -> PaddedMatrix<f32> {
     matrix
 }
 
-/// The vector as a matrix of one row.
+/// The vector as a one-row matrix.
 pub(crate) fn pad_row(array: &Array1<f32>) -> PaddedMatrix<f32> {
     let mut matrix = PaddedMatrix::zeros(1, array.len());
     matrix.row_mut(0).iter_mut().zip(array).for_each(|(cell, &value)| *cell = value);
@@ -30,12 +30,12 @@ pub(crate) fn unpad(matrix: &PaddedMatrix<f32>) -> Array2<f32> {
     }
 }
 
-/// The one row of a matrix without its padding.
+/// The row of a one-row matrix, without its padding.
 pub(crate) fn unpad_row(matrix: &PaddedMatrix<f32>) -> Array1<f32> {
     Array1::from(matrix.row(0).to_vec())
 }
 
-/// The sink of a layer's x·W: adds the bias and stores the sums.
+/// The sink for a layer's x·W: adds the bias and stores the sums.
 pub(crate) struct AddBias<'a> {
     pub(crate) out: &'a mut [f32],
     pub(crate) stride: usize,

@@ -1,12 +1,14 @@
-//! A network's parameters in a layout for fast prediction, of one sample with low latency or of many samples.
+//! A network's parameters in a layout for fast prediction: one sample with low latency, or many
+//! samples.
 //!
-//! A prediction of one sample consists of dot products with the columns of the weights
-//! ([`kernels_cpu::vector_product`]); nothing is allocated. Many samples are cut into chunks of 64, which are
-//! distributed to threads. In a chunk, layers of more than 16 units are tiled products, which read the weights once for
-//! several samples ([`kernels_cpu::product`]); the others are dot products again.
+//! Predicting one sample takes dot products with the columns of the weights
+//! ([`kernels_cpu::vector_product`]) and allocates nothing. Many samples are cut into chunks of 64,
+//! which are distributed among threads. In a chunk, layers of more than 16 units use tiled
+//! products, which read the weights once for several samples ([`kernels_cpu::product`]). The other
+//! layers use dot products again.
 //!
-//! The two kernels round differently, so a sample's outputs may differ in the last bits between the two. Neither
-//! depends on the number of threads.
+//! The two kernels round differently, so a sample's outputs may differ in the last bits between
+//! them. Neither kernel depends on the number of threads.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::product::{PaddedMatrix, product};
@@ -17,16 +19,16 @@ use rayon::prelude::*;
 use crate::padded::{AddBias, pad, pad_row};
 use crate::{Architecture, Network};
 
-/// Samples that are predicted together.
+/// Number of samples predicted together.
 const CHUNK: usize = 64;
 /// Minimum number of samples for which a tiled product is faster than dot products.
 const MIN_TILED_SAMPLES: usize = 2;
-/// Maximum number of units for which dot products are always faster: fewer columns do not fill a tile.
+/// Maximum number of units for which dot products are always faster: so few columns do not fill a tile.
 const MAX_DOT_PRODUCT_UNITS: usize = 16;
-/// Minimum number of multiply-adds that pay for waking other threads.
+/// Minimum number of multiply-adds that makes waking other threads worthwhile.
 const PARALLEL_WORK: usize = 5_000_000;
 
-/// Computes a network's outputs, fast.
+/// Computes a network's outputs with low latency.
 ///
 /// ```
 /// use perceptron::network::Initialization;
@@ -52,9 +54,9 @@ pub struct Predictor {
 
 #[derive(Clone, Debug)]
 struct PredictorLayer {
-    /// inputs × units, for tiled products; None for few units.
+    /// inputs × units, for tiled products. `None` for few units.
     weights: Option<PaddedMatrix<f32>>,
-    /// The same weights in the layout of dot products.
+    /// The same weights in the layout for dot products.
     columns: Columns<f32>,
     /// One row of units.
     biases: PaddedMatrix<f32>,
@@ -107,8 +109,8 @@ impl Predictor {
         self.activations.last().map_or(&[], |outputs| outputs)
     }
 
-    /// The outputs for the samples that are the rows of `inputs`, *N* × inputs; the result is *N* × outputs. Runs on
-    /// rayon's current thread pool if there is enough work.
+    /// The outputs for the samples in the rows of `inputs`, *N* × inputs. The result is *N* ×
+    /// outputs. Runs on rayon's current thread pool if there is enough work.
     ///
     /// # Panics
     /// If the number of columns of `inputs` is not the network's number of inputs.

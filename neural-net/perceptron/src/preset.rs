@@ -20,7 +20,7 @@ pub enum Preset {
 display_and_parse_names!(Preset, "preset");
 
 impl Preset {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 2] = [Self::Homework, Self::Notebook];
 
     /// The name on the command line and in files.
@@ -31,7 +31,7 @@ impl Preset {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::Homework => {
@@ -109,8 +109,8 @@ impl Preset {
         }
     }
 
-    /// The numbers of training and validation images. The notebook has no validation set: it measures on the training
-    /// images.
+    /// The numbers of training and validation images. The notebook has no validation set: it is
+    /// evaluated on the training images.
     pub fn images(self) -> (usize, usize) {
         match self {
             Self::Homework => (50_000, 10_000),

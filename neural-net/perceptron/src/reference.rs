@@ -1,5 +1,5 @@
-//! The plain computation of a training step, against which every engine is checked, in f64. It calls the homework's functions,
-//! those of `utils`, so that a mistake in one of them shows here.
+//! A simple implementation of a training step in f64. Every engine is checked against it. It calls
+//! the homework's functions in `utils`, so a mistake in one of them shows here.
 
 use ndarray::{Array, Array1, Array2, ArrayView2, Axis, Dimension};
 
@@ -20,7 +20,7 @@ pub struct Gradients {
 
 /// The reason why adding gradients cannot fail.
 const SHAPES: &str = "the gradients of one network have the same shapes";
-/// The samples of a block, whose gradients are computed at once.
+/// Number of samples in a block. The gradients of a block are computed at once.
 const BLOCK: usize = 64;
 
 /// The weighted sums and the activations of each layer with weights, for all samples; both are *N* × units.
@@ -28,7 +28,7 @@ pub fn forward(network: &Network<f64>, inputs: ArrayView2<f64>) -> Vec<(Array2<f
     let mut layers: Vec<(Array2<f64>, Array2<f64>)> = vec![];
     for (layer, (weights, biases)) in network.weights().iter().zip(network.biases()).enumerate() {
         let before = layers.last().map_or(inputs, |(_sums, activations)| activations.view());
-        // The product of column-major matrices is column-major, too.
+        // The product of column-major matrices is also column-major.
         let sums = (before.dot(weights) + biases).as_standard_layout().into_owned();
         let activations = match network.architecture().activation(layer) {
             Activation::Sigmoid => utils::sigmoid(&sums),
@@ -58,8 +58,9 @@ pub fn gradients(network: &Network<f64>, samples: &Samples<f64>, loss: Loss) -> 
     total
 }
 
-/// Backpropagation: for the output layer δ = ∂loss/∂z, for the others δ = (δ_next · W_nextᵀ) ⊙ da/dz; then ∂loss/∂W = xᵀ·δ
-/// and ∂loss/∂b = Σ δ (Rumelhart, Hinton and Williams, "Learning representations by back-propagating errors", 1986).
+/// Backpropagation. The output layer has the deltas δ = ∂loss/∂z, the other layers δ = (δ_next ·
+/// W_nextᵀ) ⊙ da/dz. Then ∂loss/∂W = xᵀ·δ and ∂loss/∂b = Σ δ (Rumelhart, Hinton and Williams,
+/// "Learning representations by back-propagating errors", 1986).
 fn backpropagated(network: &Network<f64>, inputs: ArrayView2<f64>, targets: ArrayView2<f64>, loss: Loss) -> Gradients {
     let architecture = network.architecture();
     let layers = forward(network, inputs);
@@ -96,11 +97,11 @@ fn backpropagated(network: &Network<f64>, inputs: ArrayView2<f64>, targets: Arra
 /// The state of the optimizer.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// The last changes of the parameters; with Adam, their mean gradients m.
+    /// With momentum, the last changes of the parameters; with Adam, the mean gradients m.
     pub velocities: Gradients,
     /// With Adam, the mean squared gradients v.
     pub squares: Gradients,
-    /// Number of steps done.
+    /// Number of completed steps.
     pub steps: usize,
 }
 
@@ -111,7 +112,7 @@ impl State {
     }
 }
 
-/// One step on all of `samples` as a batch, by the rule that [`Hyperparameters`] documents.
+/// Takes one step with all of `samples` as the batch, by the rule that [`Hyperparameters`] documents.
 ///
 /// # Panics
 /// If `state` does not have the network's shapes.
@@ -156,8 +157,8 @@ pub fn step(
     Network::new(network.architecture().clone(), weights, biases).expect("a step keeps every shape")
 }
 
-/// The change of parameters by step `t` of Adam, counted from 1, without decay; `scale` is the root of the layer's
-/// factor.
+/// The change of parameters in step `t` of Adam, counted from 1, without decay. `scale` is the
+/// square root of the layer's factor.
 fn adam_change<D: Dimension>(
     gradients: &Array<f64, D>,
     (m, v): (&mut Array<f64, D>, &mut Array<f64, D>),
@@ -175,7 +176,7 @@ fn adam_change<D: Dimension>(
 }
 
 impl Gradients {
-    /// Zeros of the network's shapes.
+    /// Zeros in the network's shapes.
     pub fn zeros(network: &Network<f64>) -> Self {
         Self {
             weights: utils::zeros_weights(network.architecture().sizes()).expect(SIZES),

@@ -24,7 +24,8 @@ struct Inputs<F> {
     bytes: Option<ByteInputs<F>>,
 }
 
-/// Inputs that are multiples of one value, such as the pixels of grey images: a byte each instead of four or eight.
+/// Inputs that are multiples of one value, such as the pixels of gray images. They take one byte
+/// each instead of four or eight.
 #[derive(Debug)]
 struct ByteInputs<F> {
     bytes: ArcArray2<u8>,
@@ -66,8 +67,9 @@ impl<F: Scalar> Samples<F> {
         Ok(Self { inputs: Arc::new(Inputs { floats, bytes: None }), targets: Arc::new(row_by_row(targets)) })
     }
 
-    /// Pairs inputs that are `bytes` / `white` with targets, row by row. The bytes are shared, not copied, and
-    /// converted to floats as a whole only for an engine that needs that: the one on the CPU converts within its products.
+    /// Pairs inputs with the values `bytes` / `white` with targets, row by row. The bytes are
+    /// shared, not copied. They are converted to floats as a whole only for an engine that needs
+    /// it: the CPU engine converts within its products.
     ///
     /// # Errors
     /// If they differ in the number of rows.
@@ -79,7 +81,7 @@ impl<F: Scalar> Samples<F> {
         Ok(Self { inputs: Arc::new(inputs), targets: Arc::new(targets.as_standard_layout().into_owned()) })
     }
 
-    /// Whether both share the same data in memory, not just equal data.
+    /// Whether both share the same data in memory, rather than having equal copies.
     pub fn shares_data_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inputs, &other.inputs) && Arc::ptr_eq(&self.targets, &other.targets)
     }
@@ -102,8 +104,8 @@ impl<F: Scalar> Samples<F> {
         }
     }
 
-    /// All inputs, *N* × inputs. Bytes are converted at the first call; the floats then stay allocated beside the
-    /// bytes.
+    /// All inputs, *N* × inputs. Bytes are converted at the first call. The floats then stay
+    /// allocated in addition to the bytes.
     pub fn inputs(&self) -> &Array2<F> {
         self.inputs.floats.get_or_init(|| match &self.inputs.bytes {
             Some(ByteInputs { bytes, values }) => bytes.map(|&byte| values[usize::from(byte)]),
@@ -121,7 +123,8 @@ impl<F: Scalar> Samples<F> {
         self.inputs.bytes.as_ref().map(|inputs| &*inputs.values)
     }
 
-    /// All inputs row by row as bytes, if they are stored so; their values are [`Self::byte_values`].
+    /// All inputs as bytes, row by row, if they are stored as bytes. Their values are
+    /// [`Self::byte_values`].
     pub fn bytes(&self) -> Option<&[u8]> {
         self.inputs.bytes.as_ref().map(|inputs| inputs.bytes.as_slice().expect(ROW_BY_ROW))
     }
@@ -140,7 +143,7 @@ impl<F: Scalar> Samples<F> {
         }
     }
 
-    /// Prefetches some of a sample's inputs, and its targets.
+    /// Prefetches some of a sample's inputs and its targets.
     pub(crate) fn prefetch(&self, index: usize, inputs: Range<usize>) {
         kernels_cpu::prefetch(self.target(index));
         match self.input_row(index) {

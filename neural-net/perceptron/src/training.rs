@@ -29,7 +29,7 @@ pub use self::steps::{EpochSteps, PartOfEpoch, order_of_epoch};
 pub use self::stop_at::StopAt;
 pub use self::validate::InvalidValue;
 
-/// The samples on which the accuracy after an epoch is measured.
+/// The samples for measuring the accuracy after an epoch.
 #[derive(Debug)]
 pub enum Validation<'a> {
     /// The training samples.
@@ -43,12 +43,12 @@ pub trait Observer<E: Engine> {
     /// The error of [`Self::epoch`], which ends the training run.
     type Error;
 
-    /// Called after step `step` of `steps` in epoch `epoch`, both counted from 1. Break stops the training run here; it
-    /// can be resumed later.
+    /// Called after step `step` of `steps` in epoch `epoch`, both counted from 1. Break stops the
+    /// training run here. It can be resumed later.
     fn step(&mut self, epoch: usize, step: usize, steps: usize) -> ControlFlow<()>;
 
-    /// Called after an epoch, or the part of it up to the target accuracy, has been measured and recorded; `training`
-    /// may be saved here.
+    /// Called after an epoch, or the part of it up to the target accuracy, has been measured and
+    /// recorded. `training` may be saved here.
     ///
     /// # Errors
     /// An error ends the training run.
@@ -60,7 +60,8 @@ pub trait Observer<E: Engine> {
 pub enum Outcome {
     /// All epochs are done.
     Finished,
-    /// The accuracy reached the target of [`Hyperparameters::stop_at`]. The last record is of this step.
+    /// The accuracy reached the target of [`Hyperparameters::stop_at`]. The last record belongs to
+    /// this step.
     Reached,
     /// The observer stopped it.
     Stopped,
@@ -99,7 +100,7 @@ pub enum TrainingError<O> {
 }
 
 impl<O> TrainingError<O> {
-    /// An engine's error in an epoch, counted from 1.
+    /// Wraps an engine's error in an epoch, counted from 1.
     pub fn in_epoch(epoch: usize, error: EngineError) -> Self {
         match error {
             EngineError::Diverged(diverged) => Self::Diverged { epoch, diverged },
@@ -125,7 +126,8 @@ pub fn initial_parameters(architecture: Architecture, hyperparameters: &Hyperpar
 }
 
 impl<E> Training<E> {
-    /// A training run from `progress` on, on an engine that holds the `samples` training samples.
+    /// A training run that continues from `progress`, on an engine that holds the `samples`
+    /// training samples.
     pub fn new(engine: E, samples: usize, hyperparameters: Hyperparameters, progress: Progress) -> Self {
         Self { engine, epochs: Epochs::new(hyperparameters, samples), progress }
     }
@@ -150,7 +152,7 @@ impl<E> Training<E> {
         &self.progress
     }
 
-    /// The last record, if it is of the current step and reaches the target accuracy.
+    /// The last record, if it belongs to the current step and reaches the target accuracy.
     pub fn reached(&self) -> Option<&EpochRecord> {
         let (target, Progress { epoch, step, history, .. }) =
             (self.hyperparameters().stop_at?.accuracy, &self.progress);
@@ -204,7 +206,8 @@ impl<E> Training<E> {
             if self.progress.step < end {
                 return Ok(Outcome::Stopped);
             }
-            // If the observer stopped at the last step before a measurement, the measurement still takes place.
+            // If the observer stops at the last step before a measurement, the measurement still
+            // takes place.
             let is_complete = end == batches.steps();
             if is_complete {
                 self.progress.epoch += 1;

@@ -1,12 +1,14 @@
 //! Training on the CPU.
 //!
-//! A batch of up to [`CHUNK`] samples is one chunk: its gradients update the weights directly from registers. A larger
-//! batch is cut into chunks, distributed to up to [`GROUPS`](model::GROUPS) groups. The gradients of each group's chunks are added in
-//! order; then the groups' gradients are added in order. The chunks and groups do not depend on the number of threads,
-//! and the order of no sum does, so the weights have the same bits for any number of threads ([`steps`]).
+//! A batch of up to [`CHUNK`] samples is one chunk: its gradients update the weights directly from
+//! registers. A larger batch is cut into chunks, which are distributed among up to
+//! [`GROUPS`](model::GROUPS) groups. The gradients of each group's chunks are added in order; then
+//! the groups' gradients are added in order. The chunks, the groups and the order of every sum are
+//! independent of the number of threads, so the weights have the same bits for any number of
+//! threads ([`steps`]).
 //!
-//! If most inputs are zero, the first layer's products skip the zeros, which changes no bit of the results
-//! ([`kernels_cpu::nonzero_product`]).
+//! If most inputs are zero, the first layer's products skip the zeros, which changes no bit of the
+//! results ([`kernels_cpu::nonzero_product`]).
 //!
 //! Full-batch steps have a separate implementation if every layer has few units ([`full_batch`]).
 
@@ -44,11 +46,11 @@ use crate::padded::{unpad, unpad_row};
 use crate::training::Hyperparameters;
 use crate::{InputRow, Network, Samples};
 
-/// Maximum share of nonzero inputs at which skipping the zeros is faster than dense products.
+/// Maximum fraction of nonzero inputs at which skipping the zeros is faster than dense products.
 const NONZERO_SHARE: f64 = 0.4;
 
-/// Trains on the CPU: steps on a team of threads, or on one thread if that is faster ([`Threads`]); evaluations on
-/// rayon's current thread pool.
+/// Trains on the CPU. Steps run on a thread team, or on one thread if that is faster ([`Threads`]).
+/// Evaluations run on rayon's current thread pool.
 #[derive(Debug)]
 pub struct CpuEngine<'a> {
     samples: &'a Samples,
@@ -59,12 +61,12 @@ pub struct CpuEngine<'a> {
     layers: Vec<Layer>,
     pace: Pace,
     phases: Option<PhaseTimes>,
-    /// The samples in the layout of full-batch steps, built at the first such step.
+    /// The samples in the layout for full-batch steps, built at the first such step.
     full_batch: Option<FullBatch>,
 }
 
 impl<'a> CpuEngine<'a> {
-    /// An engine that trains the given parameters on the given samples.
+    /// Creates an engine that trains the given parameters on the given samples.
     ///
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
@@ -93,8 +95,8 @@ impl<'a> CpuEngine<'a> {
         self.pace = Pace::new(threads);
     }
 
-    /// Times the phases of the steps from now on, except full-batch steps with few units. A step takes up to half a
-    /// microsecond longer.
+    /// Times the phases of the steps from now on, except full-batch steps with few units. This
+    /// makes a step up to half a microsecond slower.
     pub fn time_phases(&mut self) {
         self.phases = Some(PhaseTimes::default());
     }
@@ -109,7 +111,7 @@ impl<'a> CpuEngine<'a> {
         Rules { hyperparameters: &self.hyperparameters, steps_before: self.steps_before }
     }
 
-    /// Step `step` of the epoch, on all samples; returns their summed loss before the step.
+    /// Runs step `step` of the epoch on all samples and returns their summed loss before the step.
     fn full_batch_step(&mut self, step: usize, count: usize) -> f64 {
         let rule = self.rules().of_step(step, count);
         let (samples, loss) = (self.samples, self.hyperparameters.loss);
@@ -117,8 +119,9 @@ impl<'a> CpuEngine<'a> {
         full_batch.step(&mut self.layers, rule)
     }
 
-    /// Trains on the batches of the given steps, with one split between threads, until the pace suggests another, the
-    /// observer ends the run, or all are done. Advances the start of `steps`.
+    /// Trains on the batches of the given steps with one split between threads. Ends when the pace
+    /// suggests another split, the observer ends the run, or all steps are done. Advances the start
+    /// of `steps`.
     fn train_batches(
         &mut self,
         order: &[u32],
@@ -148,7 +151,8 @@ impl<'a> CpuEngine<'a> {
             resumed = Instant::now();
             if ended.is_break() || may_change { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        // A member returns early only because the leader has ended the run, or after a panic, which is passed on.
+        // A member returns early only if the leader has ended the run, or after a panic, which is
+        // propagated.
         let lead = |leader: &Member| {
             let duties = Leader { after_step: &mut after_step, phases: phases.as_mut() };
             _ = team.run(leader, batches, Some(duties));
@@ -168,7 +172,7 @@ impl<'a> CpuEngine<'a> {
         if batch.len() != count || !FullBatch::supports(&self.model, self.samples) {
             return false;
         }
-        // The usual, ascending order needs no search for duplicates.
+        // The usual ascending order needs no search for duplicates.
         if batch.iter().zip(0..).all(|(&index, expected)| index == expected) {
             return true;
         }
@@ -176,7 +180,7 @@ impl<'a> CpuEngine<'a> {
         batch.iter().all(|&index| seen.get_mut(index as usize).is_some_and(|seen| !std::mem::replace(seen, true)))
     }
 
-    /// The summed loss of some samples, and the number of correct ones.
+    /// The summed loss of some samples, and how many of them are correct.
     fn evaluate_range(
         &self,
         samples: &Samples,
@@ -267,7 +271,7 @@ impl Engine for CpuEngine<'_> {
     }
 }
 
-/// The share of nonzero inputs, 0 … 1, in up to 256 evenly spaced samples.
+/// The fraction of nonzero inputs, 0 … 1, in up to 256 evenly spaced samples.
 fn nonzero_share(samples: &Samples) -> f64 {
     const MAX_INSPECTED: usize = 256;
     let (mut nonzero, mut all) = (0, 0);

@@ -1,8 +1,9 @@
-//! Data-parallel training: each rank has the network and a share of every batch, and the gradients are summed over the
-//! ranks.
+//! Data-parallel training: each rank has the network and a shard of every batch, and the gradients
+//! are summed over the ranks.
 //!
-//! The sums have the same bits on every rank, and so have the weights. They differ in rounding from those of one rank,
-//! since a batch's samples are added in another order; in reproducible runs, they do not.
+//! The sums, and so the weights, have the same bits on every rank. Their rounding differs from a
+//! run on one rank, which adds a batch's samples in another order. In reproducible runs, it does
+//! not differ.
 
 use std::ops::{ControlFlow, Range};
 
@@ -12,26 +13,28 @@ use super::cpu::CpuGradients;
 use super::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters, counted};
 use crate::{Hyperparameters, Samples};
 
-/// Writes a buffer, given its index: what [`Ranks::sum_each`] calls for each.
+/// Fills a buffer, given its index. [`Ranks::sum_each`] calls it for each buffer.
 pub type Fill<'a> = &'a mut dyn FnMut(usize, &mut [f32]) -> Result<(), EngineError>;
 
 /// The ranks of a data-parallel training run.
 pub trait Ranks {
-    /// This rank, from 0.
+    /// This rank's index, from 0.
     fn rank(&self) -> usize;
 
     /// Number of ranks.
     fn size(&self) -> usize;
 
-    /// Calls `fill` for each buffer, in order, and adds the ranks' buffers of each index, all of the same length,
-    /// element by element; every rank receives the same bits. A buffer may be on its way while the next is filled.
+    /// Calls `fill` for each buffer, in order, and adds the ranks' buffers of each index element by
+    /// element. They all have the same length, and every rank receives the same bits. A buffer may
+    /// be in transit while the next one is filled.
     ///
     /// # Errors
-    /// Those of `fill`. If a message cannot be sent or received.
+    /// The errors of `fill`, or if a message cannot be sent or received.
     fn sum_each(&mut self, buffers: &mut [&mut [f32]], fill: Fill) -> Result<(), EngineError>;
 
-    /// Adds `parts` of all ranks, rank 0's first and each rank's in order, one after the other: the bits do not depend
-    /// on how the parts are distributed. All have the length of `total`, which every rank receives.
+    /// Adds the `parts` of all ranks one after another: rank 0's first, and each rank's in order.
+    /// The bits do not depend on how the parts are distributed. All parts have the length of
+    /// `total`, which every rank receives.
     ///
     /// # Errors
     /// If a message cannot be sent or received.
@@ -40,12 +43,12 @@ pub trait Ranks {
 
 /// Gradients on a device.
 ///
-/// Those of a layer are a buffer in the device's own layout, which all ranks have in common.
+/// A layer's gradients are a buffer in the device's own layout, which is the same on all ranks.
 pub trait Gradients {
     /// "of one thread, …" or "on …", for printed results.
     fn place(&self) -> String;
 
-    /// The engine, for everything else.
+    /// The engine, for all other operations.
     fn engine(&self) -> &dyn Engine;
 
     /// [`Self::engine`], mutable.
@@ -54,8 +57,8 @@ pub trait Gradients {
     /// Number of values of each layer's gradients.
     fn lengths(&self) -> Vec<usize>;
 
-    /// Computes the gradients of the samples' summed loss, which is returned: after this and [`Self::finish`] for each
-    /// layer, they are in `gradients`.
+    /// Starts to compute the gradients of the samples' summed loss, and returns that loss. After
+    /// this call and [`Self::finish`] for each layer, the gradients are in `gradients`.
     ///
     /// # Errors
     /// If the device fails.
@@ -67,27 +70,28 @@ pub trait Gradients {
     /// If the device fails.
     fn finish(&mut self, layer: usize, gradients: &mut [f32]) -> Result<(), DeviceError>;
 
-    /// Updates the network in step `step` of the epoch by the gradients of `count` samples.
+    /// Updates the network in step `step` of the epoch with the gradients of `count` samples.
     ///
     /// # Errors
     /// If the device fails.
     fn update(&mut self, step: usize, count: usize, gradients: &[PaddedMatrix<f32>]) -> Result<(), DeviceError>;
 }
 
-/// Values after the first layer's gradients: the loss, in two parts, and whether a rank ends the run.
+/// Number of values after the first layer's gradients: the loss, in two parts, and whether a rank
+/// ends the run.
 const END: usize = 3;
 
-/// Number of parts of a batch in reproducible runs, whatever the number of ranks. More ranks have nothing to do.
+/// Number of parts of a batch in reproducible runs, for any number of ranks. Ranks beyond that are idle.
 const PARTS: usize = 16;
 
-/// Trains on a rank's share of every batch. Every rank must have equal samples, parameters and hyperparameters. A
-/// single rank trains as the engine of its device does, unless the run is reproducible.
+/// Trains on a rank's shard of every batch. Every rank must have equal samples, parameters and
+/// hyperparameters. A single rank trains like its device's engine, unless the run is reproducible.
 #[allow(missing_debug_implementations, reason = "its ranks may be anything")]
 pub struct ShardEngine<'a> {
     local: Box<dyn Gradients + 'a>,
     ranks: Box<dyn Ranks + 'a>,
     batch_size: Option<usize>,
-    /// The buffers' lengths for each layer. The first has [`END`] values more.
+    /// The buffers' lengths for each layer. The first one has [`END`] more values.
     lengths: Vec<usize>,
     sums: Vec<PaddedMatrix<f32>>,
     /// In reproducible runs, the gradients of this rank's parts of a batch, for each layer.
@@ -95,7 +99,7 @@ pub struct ShardEngine<'a> {
 }
 
 impl<'a> ShardEngine<'a> {
-    /// An engine that trains the given parameters on the given samples, on one thread of the CPU.
+    /// Creates an engine that trains the given parameters on the given samples, on one CPU thread.
     ///
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
@@ -109,7 +113,7 @@ impl<'a> ShardEngine<'a> {
         Self::of(local, hyperparameters, ranks)
     }
 
-    /// [`Self::new`] with gradients of another device.
+    /// Like [`Self::new`], with gradients from another device.
     pub fn of(local: Box<dyn Gradients + 'a>, hyperparameters: &Hyperparameters, ranks: Box<dyn Ranks + 'a>) -> Self {
         let mut lengths = local.lengths();
         lengths[0] += END;
@@ -117,8 +121,8 @@ impl<'a> ShardEngine<'a> {
         Self { local, ranks, batch_size: hyperparameters.batch_size, lengths, sums, parts: None }
     }
 
-    /// From now on, the weights have the same bits for any number of ranks: every batch is cut into 16 parts, whose
-    /// gradients are added in order ([`Ranks::sum_in_order`]).
+    /// From now on, the weights have the same bits for any number of ranks: every batch is cut into
+    /// 16 parts, and their gradients are added in order ([`Ranks::sum_in_order`]).
     #[must_use]
     pub fn reproducible(mut self) -> Self {
         let own = range_of_part(PARTS, self.ranks.rank(), self.ranks.size());
@@ -126,8 +130,8 @@ impl<'a> ShardEngine<'a> {
         self
     }
 
-    /// One step: this rank's gradients, their sum over the ranks, and the update. Returns the batch's loss, and whether
-    /// a rank ends the run.
+    /// Runs one step: this rank's gradients, their sum over the ranks, and the update. Returns the
+    /// batch's loss, and whether a rank ends the run.
     fn step(&mut self, step: usize, batch: &[u32], ends: bool) -> Result<(f64, bool), EngineError> {
         match self.parts {
             Some(_) => self.sum_in_order(batch, ends)?,
@@ -138,7 +142,8 @@ impl<'a> ShardEngine<'a> {
         Ok((f64::from(high) + f64::from(low), ended > 0.0))
     }
 
-    /// Sums the gradients of the ranks' shares, from the last layer to the first, whose gradients are known last.
+    /// Sums the gradients of the ranks' shards, from the last layer to the first, which are
+    /// computed last.
     fn sum(&mut self, batch: &[u32], ends: bool) -> Result<(), EngineError> {
         let own = &batch[range_of_part(batch.len(), self.ranks.rank(), self.ranks.size())];
         let loss = self.local.start(own, &mut self.sums)?;
@@ -149,7 +154,7 @@ impl<'a> ShardEngine<'a> {
         self.ranks.sum_each(&mut buffers, &mut |index, buffer| Ok(local.finish(last - index, buffer)?))
     }
 
-    /// Sums the gradients of the batch's parts, one after the other.
+    /// Sums the gradients of the batch's parts, one after another.
     fn sum_in_order(&mut self, batch: &[u32], ends: bool) -> Result<(), EngineError> {
         let parts = self.parts.as_mut().expect("the run is reproducible");
         let own = range_of_part(PARTS, self.ranks.rank(), self.ranks.size());
@@ -173,7 +178,8 @@ fn buffers(lengths: &[usize]) -> Vec<PaddedMatrix<f32>> {
     lengths.iter().map(|&length| PaddedMatrix::zeros(1, length)).collect()
 }
 
-/// The elements of part `index` if `count` elements are in `parts`, whose sizes differ by 1 at most.
+/// The elements of part `index` if `count` elements are split into `parts` parts with sizes that
+/// differ by at most 1.
 fn range_of_part(count: usize, index: usize, parts: usize) -> Range<usize> {
     count * index / parts..count * (index + 1) / parts
 }
@@ -197,7 +203,7 @@ impl Engine for ShardEngine<'_> {
         self.local.engine_mut().start_epoch(learning_rate, steps_before);
     }
 
-    /// If `observe` ends the run on a rank, it ends on every rank after the next step.
+    /// If `observe` ends the run on one rank, it ends on every rank after the next step.
     fn train(
         &mut self,
         order: &[u32],

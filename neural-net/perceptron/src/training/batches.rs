@@ -8,7 +8,7 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    /// The batches of a training run on this number of samples; one if there is no batch size.
+    /// The batches of a training run on this number of samples. Without a batch size, there is one batch.
     pub(super) fn of(samples: usize, batch_size: Option<usize>) -> Self {
         Self { samples, size: batch_size.unwrap_or(samples).max(1) }
     }

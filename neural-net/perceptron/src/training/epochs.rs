@@ -7,11 +7,11 @@ use super::batches::Batches;
 use super::hyperparameters::Hyperparameters;
 use super::steps::EpochSteps;
 
-/// The number of samples from which on a permutation takes longer than starting a thread.
+/// Number of samples from which on computing a permutation takes longer than starting a thread.
 const MIN_SAMPLES_FOR_A_THREAD: usize = 1 << 14;
 
-/// The steps of a run's epochs. Each permutation is computed once: the next epoch's while an epoch trains, unless the run has only one
-/// thread.
+/// The steps of a run's epochs. Each permutation is computed once: while an epoch trains, the next
+/// epoch's permutation is computed, unless the run has only one thread.
 #[derive(Debug)]
 pub struct Epochs {
     hyperparameters: Hyperparameters,
@@ -54,7 +54,7 @@ impl Epochs {
             return Arc::clone(steps);
         }
         let prefetched = self.next.take().filter(|(next, _)| *next == epoch);
-        // A thread that panicked has said why; here it happens again.
+        // A thread that panicked has already reported why. The computation here panics again.
         let steps = prefetched.and_then(|(_, thread)| thread.join().ok()).unwrap_or_else(|| {
             self.computed += 1;
             EpochSteps::new(&self.hyperparameters, self.samples, epoch)
@@ -65,12 +65,12 @@ impl Epochs {
         steps
     }
 
-    /// Number of permutations that were computed, or begun.
+    /// Number of permutations computed or started.
     pub fn computed(&self) -> usize {
         self.computed
     }
 
-    /// Begins to compute the permutation of an epoch, if the run has such an epoch and another thread.
+    /// Starts to compute the permutation of an epoch, if the run has such an epoch and another thread.
     fn begin(&mut self, epoch: usize) {
         let (hyperparameters, samples) = (&self.hyperparameters, self.samples);
         let is_worth_it = hyperparameters.shuffle && samples >= MIN_SAMPLES_FOR_A_THREAD;
@@ -79,7 +79,7 @@ impl Epochs {
         }
         let hyperparameters = hyperparameters.clone();
         let thread = thread::Builder::new().name("permutation".to_owned());
-        // Where no thread can be started, the epoch computes it.
+        // If no thread can be started, the epoch computes it itself.
         if let Ok(thread) = thread.spawn(move || EpochSteps::new(&hyperparameters, samples, epoch)) {
             self.computed += 1;
             self.next = Some((epoch, thread));

@@ -17,14 +17,14 @@ use crate::network::Initialization;
 pub enum GradientScale {
     /// The sum, as in the homework.
     Sum,
-    /// The mean, so that the learning rate does not depend on the batch size.
+    /// The mean, which makes the learning rate independent of the batch size.
     Mean,
 }
 
 display_and_parse_names!(GradientScale, "gradient scale");
 
 impl GradientScale {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 2] = [Self::Sum, Self::Mean];
 
     /// The name on the command line and in files.
@@ -35,7 +35,7 @@ impl GradientScale {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::Sum => "The sum, as in the homework",
@@ -44,13 +44,14 @@ impl GradientScale {
     }
 }
 
-/// The hyperparameters of a training run. By [`Optimizer::Sgd`], one step on a batch adds v to each weight w, and
-/// likewise for each bias, without decay:
+/// The hyperparameters of a training run. With [`Optimizer::Sgd`], one step on a batch adds v to
+/// each weight w (and likewise to each bias, without decay):
 ///
 /// v ← momentum · v − learning_rate · (factor · ∂loss/∂w + weight_decay · w)
 ///
-/// where factor is the layer's of [`Hyperparameters::learning_rate_factors`], 1 by default. By [`Optimizer::Adam`],
-/// with β₁ = momentum, β₂ = 0.999, ε = 10⁻⁸ and s = √factor, step t, counted from 1, is
+/// Here, factor is the layer's value in [`Hyperparameters::learning_rate_factors`], 1 by default.
+/// With [`Optimizer::Adam`], β₁ = momentum, β₂ = 0.999, ε = 10⁻⁸ and s = √factor, step t, counted
+/// from 1, is
 ///
 /// m ← β₁ · m + (1 − β₁) · s · ∂loss/∂w;  v ← β₂ · v + (1 − β₂) · (s · ∂loss/∂w)²
 ///
@@ -68,24 +69,25 @@ pub struct Hyperparameters {
     /// The learning rate of later epochs.
     #[serde(default, skip_serializing_if = "Schedule::is_constant")]
     pub schedule: Schedule,
-    /// The factor of the gradients of each layer with weights, from the inputs on; 1 beyond the list's end. A step is
-    /// that of a layer whose parameters are w / √factor. Weight decay and momentum are not scaled.
+    /// The gradient factor of each layer with weights, starting at the inputs; 1 beyond the list's
+    /// end. With the factor f, a step equals one of a layer with the parameters w / √f. Weight
+    /// decay and momentum are not scaled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learning_rate_factors: Vec<f64>,
-    /// The share of the last change that is added to the next, 0 ≤ momentum < 1; by Adam, the share of the mean
-    /// gradient that remains after a step.
+    /// The fraction of the last change that is added to the next one, 0 ≤ momentum < 1. With Adam,
+    /// the fraction of the mean gradient that remains after a step.
     pub momentum: f64,
     /// The coefficient of the decay of each weight towards 0.
     pub weight_decay: f64,
-    /// Samples in a batch; None for all samples (full batch).
+    /// Number of samples in a batch; `None` for all samples (full batch).
     pub batch_size: Option<usize>,
     /// Sum or mean over a batch.
     pub gradient: GradientScale,
     /// Number of passes over the samples.
     pub epochs: usize,
-    /// Whether each epoch has a new permutation of the samples; otherwise they keep their order.
+    /// Whether each epoch has a new permutation of the samples. Otherwise, they keep their order.
     pub shuffle: bool,
-    /// Number of epochs between measurements of the accuracy; the last epoch is always measured.
+    /// Number of epochs between measurements of the accuracy. The last epoch is always measured.
     pub report_every: usize,
     /// Early stopping at an accuracy.
     #[serde(default)]
@@ -97,12 +99,12 @@ pub struct Hyperparameters {
 }
 
 impl Hyperparameters {
-    /// The factor of the gradients of layer `layer` with weights, counted from 0.
+    /// The gradient factor of layer `layer` with weights, counted from 0.
     pub fn learning_rate_factor(&self, layer: usize) -> f64 {
         self.learning_rate_factors.get(layer).copied().unwrap_or(1.0)
     }
 
-    /// The learning rate of an epoch, counted from 0 and below [`Hyperparameters::epochs`].
+    /// The learning rate of an epoch. `epoch` is counted from 0 and below [`Hyperparameters::epochs`].
     pub fn learning_rate_of_epoch(&self, epoch: usize) -> f64 {
         match self.schedule {
             Schedule::Constant => self.learning_rate,
@@ -111,7 +113,7 @@ impl Hyperparameters {
     }
 }
 
-/// What the bias correction makes of step t of [`Optimizer::Adam`]: η · m̂ / (√v̂ + ε) = rate · m / (root · √v + ε).
+/// Step t of [`Optimizer::Adam`] after bias correction: η · m̂ / (√v̂ + ε) = rate · m / (root · √v + ε).
 #[derive(Clone, Copy, Debug)]
 pub struct CorrectedStep {
     /// η / (1 − β₁ᵗ).

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::display_and_parse_names;
 
-/// How a step changes the parameters; [`Hyperparameters`](super::Hyperparameters) has the formulas.
+/// How a step changes the parameters. [`Hyperparameters`](super::Hyperparameters) has the formulas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Optimizer {
@@ -19,7 +19,7 @@ pub enum Optimizer {
 display_and_parse_names!(Optimizer, "optimizer");
 
 impl Optimizer {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 2] = [Self::Sgd, Self::Adam];
 
     /// The name on the command line and in files.
@@ -30,7 +30,7 @@ impl Optimizer {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::Sgd => "Gradient descent with momentum",
@@ -43,7 +43,7 @@ impl Optimizer {
     }
 }
 
-/// β₂ of [`Optimizer::Adam`]: the share of the mean squared gradient that remains after a step.
+/// β₂ of [`Optimizer::Adam`]: the fraction of the mean squared gradient that remains after a step.
 pub const SQUARES_DECAY: f64 = 0.999;
 /// ε of [`Optimizer::Adam`], which is added to the root of the mean squared gradient.
 pub const EPSILON: f64 = 1e-8;

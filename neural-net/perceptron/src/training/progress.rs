@@ -10,14 +10,15 @@ use super::steps::PartOfEpoch;
 pub struct EpochRecord {
     /// The epoch, counted from 1.
     pub epoch: usize,
-    /// Number of samples seen in the epoch if the target accuracy was reached within it; None for all of them.
+    /// Number of samples seen in the epoch if the target accuracy was reached within it; `None` for
+    /// all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<usize>,
-    /// Seconds of training since the last record, without measurements.
+    /// Seconds of training since the last record, not counting measurements.
     pub seconds: f64,
-    /// The mean loss of a sample over the epoch so far, each before its step.
+    /// The mean loss per sample over the epoch so far, measured before each sample's step.
     pub loss: f64,
-    /// The share of correctly classified samples, 0 … 1.
+    /// The fraction of correctly classified samples, 0 … 1.
     pub accuracy: f64,
 }
 

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::display_and_parse_names;
 
-/// How the learning rate changes from epoch to epoch; within an epoch it is constant.
+/// How the learning rate changes from epoch to epoch. Within an epoch, it is constant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Schedule {
-    /// It does not.
+    /// It does not change.
     #[default]
     Constant,
     /// It falls along half a cosine: in epoch e of E, counted from 0, it is η · (1 + cos(π e / E)) / 2 (I. Loshchilov
@@ -19,7 +19,7 @@ pub enum Schedule {
 display_and_parse_names!(Schedule, "schedule");
 
 impl Schedule {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 2] = [Self::Constant, Self::Cosine];
 
     /// The name on the command line and in files.
@@ -30,7 +30,7 @@ impl Schedule {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::Constant => "The same rate in every epoch",

@@ -11,8 +11,8 @@ use super::batches::Batches;
 use super::hyperparameters::Hyperparameters;
 use crate::engine::{Engine, EngineError};
 
-/// The sample permutation of an epoch, counted from 0. It depends on the seed and the epoch only, so that a training
-/// run can be resumed at any step.
+/// The sample permutation of an epoch, counted from 0. It depends only on the seed and the epoch,
+/// so a training run can be resumed at any step.
 pub fn order_of_epoch(hyperparameters: &Hyperparameters, samples: usize, epoch: usize) -> Vec<u32> {
     let samples = u32::try_from(samples).expect("sample indices have 32 bits");
     let mut order: Vec<u32> = (0..samples).collect();
@@ -42,12 +42,12 @@ pub struct EpochSteps {
     order: Vec<u32>,
     batches: Batches,
     learning_rate: f64,
-    /// Number of steps in the epochs before.
+    /// Number of steps in the previous epochs.
     steps_before: usize,
 }
 
 impl EpochSteps {
-    /// The steps of an epoch, counted from 0, on this number of samples.
+    /// The steps of an epoch (counted from 0) on this number of samples.
     pub fn new(hyperparameters: &Hyperparameters, samples: usize, epoch: usize) -> Self {
         let batches = Batches::of(samples, hyperparameters.batch_size);
         Self {
@@ -68,14 +68,14 @@ impl EpochSteps {
         &self.order
     }
 
-    /// Trains from the first step that `done` lacks until step `end`, or until `observe` breaks, and adds to `done`. After
-    /// each step, `observe` receives the number of steps done.
+    /// Trains from the first step missing from `done` until step `end`, or until `observe` breaks,
+    /// and adds to `done`. After each step, `observe` receives the number of completed steps.
     ///
-    /// The engine receives the order up to `end` only, so that an engine that submits several steps at once stops there,
-    /// too.
+    /// The engine receives the order only up to `end`, so an engine that submits several steps at
+    /// once also stops there.
     ///
     /// # Errors
-    /// Those of [`Engine::train`].
+    /// The errors of [`Engine::train`].
     pub fn train(
         &self,
         engine: &mut (impl Engine + ?Sized),

@@ -8,9 +8,9 @@ use super::batches::Batches;
 
 /// Stops a training run as soon as the accuracy on the validation samples reaches a target.
 ///
-/// The accuracy is measured after each step at which the number of samples seen since the start passes a multiple of
-/// `check_every`, and after every recorded epoch. The step at which a training run stops therefore depends neither on
-/// the number of threads nor on interruptions.
+/// The accuracy is measured after each step at which the number of samples seen since the start
+/// passes a multiple of `check_every`, and after every recorded epoch. The step at which a training
+/// run stops therefore does not depend on the number of threads or on interruptions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StopAt {
@@ -21,8 +21,8 @@ pub struct StopAt {
 }
 
 impl StopAt {
-    /// The number of steps of epoch `epoch`, counted from 0, after which the next measurement is due, if `step` of them
-    /// are done. None if it is due in a later epoch.
+    /// The number of steps of epoch `epoch`, counted from 0, after which the next measurement is
+    /// due, given that `step` steps are done. `None` if it is due in a later epoch.
     pub(super) fn next_check(&self, batches: Batches, epoch: usize, step: usize) -> Option<usize> {
         let (every, before) = (self.check_every.get(), epoch.saturating_mul(batches.samples));
         let seen = before.saturating_add(batches.seen(step));
@@ -36,7 +36,7 @@ impl StopAt {
 mod tests {
     use super::*;
 
-    /// Compared with a search through all steps.
+    /// Compares with a search through all steps.
     #[test]
     fn part1_a_check_is_due_after_the_step_that_passes_a_multiple() {
         for (samples, size, every) in [(50, 16, 5), (50, 16, 16), (50, 7, 20), (50, 50, 3), (50, 16, 120), (1, 1, 1)] {

@@ -6,7 +6,7 @@ use super::batches::Batches;
 use super::hyperparameters::Hyperparameters;
 use super::progress::{EpochRecord, Progress};
 
-/// A named value out of its range.
+/// A named value that is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{name} is {found}: it must be {expected}")]
 pub struct InvalidValue {
@@ -32,7 +32,7 @@ impl InvalidValue {
 }
 
 impl Hyperparameters {
-    /// Checks that every value is in its range.
+    /// Checks that every value is in range.
     ///
     /// # Errors
     /// The first value that is not.
@@ -57,10 +57,11 @@ impl Hyperparameters {
 }
 
 impl Progress {
-    /// Checks that a training run on `samples` samples with these valid hyperparameters can have this progress.
+    /// Checks that a training run on `samples` samples with these valid hyperparameters can have
+    /// this progress.
     ///
     /// # Errors
-    /// The first value that is out of its range, or not in order with the one before it.
+    /// The first value that is out of range or inconsistent with an earlier one.
     pub fn validate(&self, hyperparameters: &Hyperparameters, samples: usize) -> Result<(), InvalidValue> {
         let require = |is_valid, name: &str, found: &dyn Display, expected: &str| {
             InvalidValue::unless(is_valid, &format!("progress.{name}"), found, expected)
@@ -91,7 +92,7 @@ impl Progress {
                     &format!("from 1 to below {samples}, or absent"),
                 )?;
             }
-            // Complete epochs, and samples of the next one.
+            // The number of complete epochs, and of samples in the next one.
             let end = seen.map_or((*epoch, 0), |seen| (epoch - 1, seen));
             let is_in_order = before < end && end <= here;
             require(is_in_order, "epoch", epoch, "after that of the previous record, and no later than the progress")?;

@@ -1,7 +1,8 @@
-//! Asynchronous training: masters own layers; workers send them gradients, and get the parameters back.
+//! Asynchronous training: masters own layers, and workers send them gradients and get the
+//! parameters back.
 //!
-//! A gradient is of parameters that other workers may have changed since: the number of these changes is its
-//! *staleness*.
+//! Other workers may have changed the parameters since a gradient's were read. The number of these
+//! changes is the gradient's *staleness*.
 
 use std::ops::ControlFlow;
 
@@ -13,17 +14,17 @@ use super::layer::{Layer, UpdateRule};
 use crate::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation, Parameters, counted};
 use crate::{Hyperparameters, Samples};
 
-/// The masters, and the other workers, as a worker sees them.
+/// A worker's view of the masters and the other workers.
 pub trait Masters {
-    /// This worker, from 0.
+    /// This worker's index, from 0.
     fn worker(&self) -> usize;
 
     /// Number of workers.
     fn workers(&self) -> usize;
 
-    /// Sends each layer's gradients over `count` samples and the learning rate to the layer's master, and replaces the
-    /// layer's parameters by those after the update. With 0 samples the gradients are not used, and the parameters are
-    /// followed by their velocities, if there is momentum.
+    /// Sends each layer's gradients over `count` samples and the learning rate to the layer's
+    /// master, and replaces the layer's parameters with the updated ones. With 0 samples, the
+    /// gradients are not used. With momentum, the parameters are then followed by their velocities.
     ///
     /// # Errors
     /// The reason in one line, if a message cannot be sent or received.
@@ -35,14 +36,14 @@ pub trait Masters {
         parameters: &mut [Vec<f32>],
     ) -> Result<(), String>;
 
-    /// Waits for all workers; returns the greatest of what they say.
+    /// Waits for all workers and returns the greatest of their statuses.
     ///
     /// # Errors
     /// The reason in one line, if a message cannot be sent or received.
     fn meet(&mut self, says: Says) -> Result<Says, String>;
 }
 
-/// What a worker says at the end of an epoch.
+/// A worker's status at the end of an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Says {
     /// Its batches are trained.
@@ -53,13 +54,14 @@ pub enum Says {
     Diverged,
 }
 
-/// A worker: of every W batches it takes one, where W is the number of workers.
+/// A worker that takes every W-th batch, where W is the number of workers.
 #[allow(missing_debug_implementations, reason = "its masters may be anything")]
 pub struct WorkerEngine<'a> {
     engine: CpuEngine<'a>,
     masters: Box<dyn Masters + 'a>,
     passes: Passes,
-    /// Each layer's gradients and parameters: weights, then biases, padded; and these with the velocities of both.
+    /// Each layer's gradients and parameters: weights, then biases, padded. Also these with the
+    /// velocities of both.
     sent: Vec<Vec<f32>>,
     received: Vec<Vec<f32>>,
     received_states: Vec<Vec<f32>>,
@@ -70,7 +72,7 @@ fn values_of_state(layer: &Layer) -> usize {
     layer.parameters_and_velocities().map(|matrix| matrix.padded().len()).sum()
 }
 
-/// Copies a layer's parameters to a message, and its velocities as well if that is long enough.
+/// Copies a layer's parameters to a message, and its velocities too if the message is long enough.
 fn to_message(message: &mut [f32], layer: &Layer) {
     let mut rest = message;
     for matrix in layer.parameters_and_velocities() {
@@ -82,7 +84,7 @@ fn to_message(message: &mut [f32], layer: &Layer) {
     }
 }
 
-/// Copies a layer's parameters from a message, and its velocities as well if that has them.
+/// Copies a layer's parameters from a message, and its velocities too if the message contains them.
 fn from_message(message: &[f32], layer: &mut Layer) {
     let mut rest = message;
     for matrix in layer.parameters_and_velocities_mut() {
@@ -95,7 +97,7 @@ fn from_message(message: &[f32], layer: &mut Layer) {
 }
 
 impl<'a> WorkerEngine<'a> {
-    /// A worker that starts from the given parameters, on the given samples, which are those of all workers.
+    /// Creates a worker that starts from the given parameters. All workers have the same given samples.
     ///
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
@@ -113,7 +115,7 @@ impl<'a> WorkerEngine<'a> {
         Self { passes: Passes::new(&engine), engine, masters, sent, received, received_states }
     }
 
-    /// Sends the gradients of `count` samples, and takes the masters' parameters.
+    /// Sends the gradients of `count` samples and receives the masters' parameters.
     fn exchange(&mut self, count: usize) -> Result<(), EngineError> {
         let rate = self.engine.hyperparameters.learning_rate;
         let received = if count > 0 { &mut self.received } else { &mut self.received_states };
@@ -136,8 +138,9 @@ impl Engine for WorkerEngine<'_> {
         self.engine.start_epoch(learning_rate, steps_before);
     }
 
-    /// Trains on this worker's batches. `observe` gets their steps, and the last step of all; the others' losses are
-    /// not known. All workers wait for each other at the end, so that they measure the same network.
+    /// Trains on this worker's batches. `observe` receives their steps and the epoch's last step.
+    /// The losses of the others' batches are not known. All workers wait for each other at the end,
+    /// so they evaluate the same network.
     fn train(
         &mut self,
         order: &[u32],
@@ -162,7 +165,7 @@ impl Engine for WorkerEngine<'_> {
                     break;
                 }
                 self.exchange(batch.len())?;
-                // The other workers' batches are estimated to have the same loss.
+                // Estimate that the other workers' batches have the same loss.
                 if step + 1 < steps && observe(step, loss * workers as f64).is_break() {
                     says = Says::Ended;
                     break;
@@ -178,7 +181,7 @@ impl Engine for WorkerEngine<'_> {
         if all_say == Says::Done && first_step < steps {
             _ = observe(steps - 1, 0.0);
         }
-        // The other workers do not change the parameters before all have them.
+        // The other workers do not change the parameters until all workers have them.
         self.masters.meet(Says::Done).map_err(failed)?;
         Ok(())
     }
@@ -196,7 +199,7 @@ impl Engine for WorkerEngine<'_> {
     }
 }
 
-/// A layer at its master.
+/// A layer owned by its master.
 #[derive(Debug)]
 pub struct MasterLayer {
     layer: Layer,
@@ -207,7 +210,7 @@ pub struct MasterLayer {
 }
 
 impl MasterLayer {
-    /// Layer `index` with weights of a network.
+    /// Creates layer `index`, counting layers with weights.
     ///
     /// # Panics
     /// If there is no such layer.
@@ -221,20 +224,20 @@ impl MasterLayer {
         self.version
     }
 
-    /// Number of values that are sent: weights and biases, padded.
+    /// Number of values that a message has: weights and biases, padded.
     pub fn values(&self) -> usize {
         values(&self.layer)
     }
 
-    /// Number of values of the parameters and, with momentum, their velocities.
+    /// Number of values of the parameters, plus their velocities if there is momentum.
     pub fn values_of_state(&self) -> usize {
         values_of_state(&self.layer)
     }
 
-    /// Updates the layer by the gradients of `count` samples.
+    /// Updates the layer with the gradients of `count` samples.
     ///
     /// # Panics
-    /// If their number is not [`Self::values`].
+    /// If there are not [`Self::values`] gradients.
     pub fn update(&mut self, learning_rate: f64, count: usize, gradients: &[f32]) {
         let (weights, biases) = gradients.split_at(self.layer.weights.padded().len());
         self.hyperparameters.learning_rate = learning_rate;
@@ -243,7 +246,8 @@ impl MasterLayer {
         self.version += 1;
     }
 
-    /// Copies the parameters to `out`, if that is as long as [`Self::values_of_state`] with the velocities.
+    /// Copies the parameters to `out`, and the velocities too if `out` is as long as
+    /// [`Self::values_of_state`].
     ///
     /// # Panics
     /// If it is neither that long nor as long as [`Self::values`].

@@ -1,4 +1,4 @@
-//! The forward and backward pass of a chunk: up to [`CHUNK`] samples that are computed together.
+//! The forward and backward passes of a chunk: up to [`CHUNK`] samples that are computed together.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::layer::{Backward, Forward, Layer, Left, add_bias};
 use super::model::{CHUNK, Model};
 use crate::{Architecture, InputRow, Loss, Samples};
 
-/// The layers of a network, each in one or several parts by inputs.
+/// The layers of a network, each in one or more parts by inputs.
 pub(super) trait LayerParts {
     /// Calls `each` for the parts of layer `layer`, in the order of their inputs.
     fn for_each(&self, layer: usize, each: impl FnMut(&Layer));
@@ -24,27 +24,27 @@ impl LayerParts for [Layer] {
     }
 }
 
-/// A member's copies of all members' weights.
+/// A member's copies of weights from all members.
 #[derive(Clone, Debug)]
 pub(super) struct Copies {
     /// The transposed weights of all layers but the first, units × inputs, for the backward pass.
     transposed: Vec<PaddedMatrix<f32>>,
-    /// The small layers as wholes: a product with each part costs more there than a copy.
+    /// The small layers as wholes: for them, a separate product with each part costs more than a copy.
     small: Vec<Option<Layer>>,
 }
 
-/// Maximum number of weights of a layer that is copied as a whole: half of an L1 cache of 32 KiB.
+/// Maximum number of weights of a layer that is copied as a whole: they take half of a 32 KiB L1 cache.
 const MAX_COPIED: usize = 4096;
 
 impl Copies {
-    /// For a network with one member, whose layers are wholes.
+    /// For a network with one member, which has whole layers.
     pub(super) fn of_transposed(architecture: &Architecture) -> Self {
         let layers = architecture.sizes()[1..].windows(2);
         Self { transposed: layers.map(|pair| PaddedMatrix::zeros(pair[1], pair[0])).collect(), small: Vec::new() }
     }
 
-    /// For a network with these whole layers, in parts. The first one is not copied if zero inputs are skipped, since the
-    /// inputs have the same parts as its weights.
+    /// For a network with these whole layers, split into parts. The first layer is not copied if
+    /// zero inputs are skipped, since the inputs are then split into the same parts as its weights.
     pub(super) fn of_parts(model: &Model, layers: &[Layer]) -> Self {
         let is_copied = |index: usize, layer: &Layer| {
             layer.weights.padded().len() <= MAX_COPIED && (index > 0 || model.nonzero_share.is_none())
@@ -69,13 +69,13 @@ impl Copies {
         }
     }
 
-    /// The transposed weights of layer `layer`, which is not the first.
+    /// The transposed weights of layer `layer`. It must not be the first one.
     pub(super) fn transposed(&self, layer: usize) -> &PaddedMatrix<f32> {
         &self.transposed[layer - 1]
     }
 }
 
-/// Layers in parts, of which the small ones have been copied.
+/// Layers in parts, with copies of the small ones.
 #[derive(Debug)]
 pub(super) struct WithCopies<'a, P: ?Sized> {
     pub(super) parts: &'a P,
@@ -101,7 +101,7 @@ pub(super) enum ChunkInputs {
         /// samples × inputs.
         rows: PaddedMatrix<f32>,
     },
-    /// A copy with bitmaps of the nonzero elements, in parts: the inputs of each part, and the part.
+    /// A copy with bitmaps of the nonzero elements, in parts: each part's input range and its rows.
     Nonzero(Vec<(Range<usize>, NonzeroRows)>),
 }
 
@@ -115,8 +115,8 @@ pub(super) enum Purpose {
 }
 
 impl ChunkInputs {
-    /// Buffers for `capacity` of these samples' inputs in adjacent `parts`. Inputs that are mostly zeros are kept in these
-    /// parts.
+    /// Buffers for the inputs of `capacity` samples in adjacent `parts`. Only inputs that are
+    /// mostly zeros are kept in these parts.
     pub(super) fn new(model: &Model, samples: &Samples, capacity: usize, parts: &[Range<usize>]) -> Self {
         let nonzero = |rows: &dyn Fn(usize) -> NonzeroRows| {
             Self::Nonzero(parts.iter().map(|part| (part.clone(), rows(part.len()))).collect())
@@ -134,7 +134,7 @@ impl ChunkInputs {
         }
     }
 
-    /// Copies in the inputs of the samples of these indices.
+    /// Copies in the inputs of the samples with these indices.
     pub(super) fn copy_in(
         &mut self,
         set: InstructionSet,
@@ -202,12 +202,13 @@ impl Chunk {
         self.activations[self.activations.len() - 1].row(row)
     }
 
-    /// The summed loss of its samples, in their order.
+    /// The summed loss of its samples, added in their order.
     pub(super) fn loss(&self) -> f64 {
         self.losses.iter().fold(0.0, |sum, loss| sum + loss)
     }
 
-    /// Computes the first layer's activations of `count` samples. The parts of its inputs are those of its weights.
+    /// Computes the first layer's activations for `count` samples. The inputs are split into the
+    /// same parts as the weights.
     pub(super) fn first_layer(
         &mut self,
         model: &Model,
@@ -239,7 +240,8 @@ impl Chunk {
         }
     }
 
-    /// Computes the first layer's activations of `count` samples from their sums, without biases; `layer` has the biases.
+    /// Computes the first layer's activations for `count` samples from sums without biases. `layer`
+    /// has the biases.
     pub(super) fn finish_first_layer(&mut self, model: &Model, layer: &Layer, sums: &PaddedMatrix<f32>, count: usize) {
         self.count = count;
         let (stride, columns) = (sums.stride(), sums.columns());
@@ -258,7 +260,7 @@ impl Chunk {
         }
     }
 
-    /// Computes the activations of layer `index` from the rows of its inputs.
+    /// Computes the activations of layer `index` from its input rows.
     fn activations_from(&mut self, index: usize, left: &[&[f32]], model: &Model, layers: &(impl LayerParts + ?Sized)) {
         let (stride, columns) = (self.activations[index].stride(), self.activations[index].columns());
         let out = &mut self.activations[index].padded_mut()[..left.len() * stride];
@@ -272,7 +274,7 @@ impl Chunk {
         model.activate(index, out, stride, columns);
     }
 
-    /// Computes the losses and the errors of all layers from the activations.
+    /// Computes the losses and the deltas of all layers from the activations.
     pub(super) fn backward(
         &mut self,
         model: &Model,
@@ -287,7 +289,8 @@ impl Chunk {
         for (row, index) in indices.clone().enumerate() {
             self.losses.push(loss.of_sample(activation, self.activations[last].row(row), samples.target(index)));
         }
-        // After the losses, which need the logarithms of small outputs; before the errors, which have products of them.
+        // After the losses, which need the logarithms of small outputs, and before the deltas,
+        // which multiply them.
         flush_in_place(set, &mut self.activations[last].padded_mut()[..self.count * stride]);
         for (row, index) in indices.enumerate() {
             let outputs = self.activations[last].row(row);
@@ -309,8 +312,8 @@ impl Chunk {
         }
     }
 
-    /// Calls `then` with the inputs `rows` of layer `layer` with weights; `part` is the index of those rows in the parts of
-    /// `inputs`.
+    /// Calls `then` with the inputs `rows` of layer `layer` with weights. `part` is the index of
+    /// those rows among the parts of `inputs`.
     pub(super) fn with_left<R>(
         &self,
         inputs: &ChunkInputs,
@@ -328,7 +331,7 @@ impl Chunk {
     }
 }
 
-/// The first `count` rows, in an array without a heap allocation.
+/// The first `count` rows, in an array without heap allocation.
 pub(super) fn first_rows(matrix: &PaddedMatrix<f32>, count: usize) -> [&[f32]; CHUNK] {
     let mut rows: [&[f32]; CHUNK] = [&[]; CHUNK];
     for (row, slice) in rows[..count].iter_mut().enumerate() {

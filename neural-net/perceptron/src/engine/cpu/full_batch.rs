@@ -1,11 +1,13 @@
-//! Full-batch steps, for networks of few units in every layer.
+//! Full-batch steps for networks with few units in every layer.
 //!
-//! One sample per SIMD lane instead of one unit ([`kernels_cpu::lane_per_sample`]): activations and errors are units ×
-//! samples. The inputs are packed once for a whole training run, similar samples together. A step then reads them once:
-//! the forward and the backward pass of a chunk of up to 848 samples run while the chunk is in L2.
+//! The SIMD lanes hold samples instead of units ([`kernels_cpu::lane_per_sample`]): activations and
+//! deltas are units × samples. The inputs are packed once for a whole training run, with similar
+//! samples together. A step then reads them once. The forward and backward passes of a chunk of up
+//! to 848 samples run while the chunk is in L2.
 //!
-//! Chunks are distributed to at most 16 parts. Each part adds its chunks' gradients in order; then the parts' gradients
-//! are added in order. Chunks and parts do not depend on the number of threads.
+//! Chunks are distributed among at most 16 parts. Each part adds its chunks' gradients in order;
+//! then the parts' gradients are added in order. Chunks and parts do not depend on the number of
+//! threads.
 
 mod units;
 
@@ -26,9 +28,9 @@ use super::layer::{Layer, UpdateRule, add_all};
 use super::model::Model;
 use crate::{Activation, Architecture, InputRow, Loss, Samples};
 
-/// Maximum number of units of a layer: with more, the tiles with units in the lanes are full, and just as fast.
+/// Maximum number of units per layer. With more, tiles with units in the lanes are full and just as fast.
 const MAX_UNITS: usize = MAX_INPUT_UNITS;
-/// Minimum number of samples: packing fewer does not pay.
+/// Minimum number of samples: with fewer, packing is not worthwhile.
 const MIN_SAMPLES: usize = 256;
 /// Maximum number of parts of a batch that run in parallel.
 const PARTS: usize = 16;
@@ -43,7 +45,7 @@ pub(super) struct FullBatch {
     targets: Vec<PaddedMatrix<f32>>,
     /// Whether each sample's targets add up to 1.
     targets_are_distributions: bool,
-    /// The first layer's weights, times the unit of the inputs.
+    /// The first layer's weights, multiplied by the inputs' unit.
     weights: Tiles,
     chunks_per_part: usize,
     parts: Vec<Part>,
@@ -81,8 +83,8 @@ struct Part {
 }
 
 impl FullBatch {
-    /// Whether this implementation is possible and fast for a network and samples. Floats with few zeros are excluded:
-    /// they are stored twice, and memory bandwidth is then the bound.
+    /// Whether this implementation is possible and fast for a network and samples. It excludes
+    /// floats with few zeros: they are stored twice, and memory bandwidth is then the bound.
     pub(super) fn supports(model: &Model, samples: &Samples) -> bool {
         samples.len() >= MIN_SAMPLES
             && model.architecture.inputs() <= MAX_INPUTS
@@ -138,7 +140,7 @@ impl FullBatch {
         }
     }
 
-    /// One step on all samples; returns their summed loss before the step.
+    /// Runs one step on all samples and returns their summed loss before the step.
     pub(super) fn step(&mut self, layers: &mut [Layer], rule: UpdateRule) -> f64 {
         let scale = match &self.inputs {
             PackedInputs::Bytes { unit, .. } => *unit,
@@ -173,7 +175,7 @@ impl FullBatch {
         loss
     }
 
-    /// Adds one chunk's gradients and loss to its part's.
+    /// Adds one chunk's gradients and loss to its part's sums.
     fn add_chunk(&self, chunk: usize, part: &mut Part, layers: &[Layer]) {
         let samples = match &self.inputs {
             PackedInputs::Bytes { chunks, .. } => self.forward(&chunks[chunk], part, layers),
@@ -202,7 +204,8 @@ impl FullBatch {
         }
     }
 
-    /// Computes all activations except softmax in the output layer; returns the number of the chunk's samples.
+    /// Computes all activations except the output layer's softmax. Returns the number of samples in
+    /// the chunk.
     fn forward<E: Value>(&self, chunk: &Chunk<E>, part: &mut Part, layers: &[Layer]) -> usize {
         let set = self.instruction_set;
         let columns = chunk.samples().next_multiple_of(LANES);
@@ -224,7 +227,7 @@ impl FullBatch {
         chunk.samples()
     }
 
-    /// Computes the output layer's softmax, if it has one, and its errors; returns the chunk's loss.
+    /// Computes the output layer's softmax, if it has one, and its deltas. Returns the chunk's loss.
     fn output_errors(&self, chunk: usize, part: &mut Part, samples: usize) -> f64 {
         let last = part.errors.len() - 1;
         let (outputs, errors) = (&mut part.activations[last], &mut part.errors[last]);
@@ -312,15 +315,16 @@ impl Part {
     }
 }
 
-/// The chunks of the samples in the given order, the first ones alternating with the last ones. The first chunks have
-/// more nonzero inputs; alternating balances the work of threads that each take a contiguous half.
+/// Splits the samples in the given order into chunks. The first chunks alternate with the last
+/// ones. The first ones have more nonzero inputs, so alternating balances the work of threads that
+/// take contiguous halves.
 fn chunks_of(order: &[u32]) -> Vec<&[u32]> {
     let chunks: Vec<&[u32]> = order.chunks(SAMPLES).collect();
     let last = chunks.len().saturating_sub(1);
     (0..chunks.len()).map(|index| chunks[if index % 2 == 0 { index / 2 } else { last - index / 2 }]).collect()
 }
 
-/// The packed samples, chunk by chunk.
+/// Packs the samples, chunk by chunk.
 fn pack<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], chunks: &[&[u32]]) -> Vec<Chunk<E>> {
     let chunk = |order: &&[u32]| {
         let rows: Vec<&[E]> = order.iter().map(|&sample| rows[sample as usize]).collect();
@@ -329,13 +333,13 @@ fn pack<E: Pod + PartialEq + Send + Sync>(rows: &[&[E]], chunks: &[&[u32]]) -> V
     chunks.par_iter().map(chunk).collect()
 }
 
-/// The value of byte 1, if the inputs are bytes and the value of byte 0 is zero.
+/// The value of byte 1, if the inputs are bytes and byte 0 has the value zero.
 fn byte_unit(samples: &Samples) -> Option<f32> {
     let values = samples.byte_values()?;
     (values[0] == 0.0 && values[1].is_normal()).then_some(values[1])
 }
 
-/// A sample's inputs, which are bytes.
+/// A sample's inputs, which must be bytes.
 fn bytes_of(samples: &Samples, sample: usize) -> &[u8] {
     match samples.input_row(sample) {
         InputRow::Bytes(row, _) => row,

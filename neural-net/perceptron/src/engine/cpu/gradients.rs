@@ -1,4 +1,4 @@
-//! Gradients that are kept, to be summed over ranks, or to be sent.
+//! Gradients that are stored, to be summed over ranks or sent.
 
 use kernels_cpu::product::PaddedMatrix;
 
@@ -10,8 +10,8 @@ use crate::engine::ranks::Gradients;
 use crate::engine::{DeviceError, Engine, Parameters};
 use crate::{Hyperparameters, Samples};
 
-/// The forward and backward passes of some samples, and their gradients: of each layer the weights', then the biases',
-/// padded.
+/// The forward and backward passes of some samples, and their gradients: for each layer, first the
+/// weights', then the biases', padded.
 #[derive(Debug)]
 pub(super) struct Passes {
     inputs: ChunkInputs,
@@ -35,8 +35,8 @@ impl Passes {
         }
     }
 
-    /// Computes the gradients of the samples' summed loss, which is returned. Those of the last chunk are added by
-    /// [`Self::finish`].
+    /// Computes the gradients of the samples' summed loss, and returns that loss. [`Self::finish`]
+    /// adds the last chunk's gradients.
     pub(super) fn start<'b>(
         &mut self,
         engine: &CpuEngine,
@@ -65,7 +65,7 @@ impl Passes {
         loss
     }
 
-    /// Adds the gradients of the last chunk, for one layer.
+    /// Adds the last chunk's gradients for one layer.
     pub(super) fn finish(&self, engine: &CpuEngine, index: usize, gradients: &mut [f32]) {
         if self.chunk.count == 0 {
             return;
@@ -80,7 +80,7 @@ impl Passes {
     }
 }
 
-/// A layer's values: of the weights, and of the biases.
+/// Splits a layer's values into the weights' and the biases'.
 fn split<'b>(layer: &Layer, values: &'b mut [f32]) -> (&'b mut [f32], &'b mut [f32]) {
     let (weights, rest) = values.split_at_mut(layer.weights.padded().len());
     (weights, &mut rest[..layer.biases.padded().len()])

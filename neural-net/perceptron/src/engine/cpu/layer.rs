@@ -1,4 +1,4 @@
-//! One layer's parameters in the CPU engine's layout, and the sinks of its products.
+//! One layer's parameters in the CPU engine's layout, and the sinks for its products.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::padded::{pad, pad_row, unpad, unpad_row};
 use crate::training::{CorrectedStep, EPSILON, GradientScale, Hyperparameters, Optimizer, SQUARES_DECAY};
 use crate::{Activation, Scalar};
 
-/// The parameters of a layer, or of a part of it by inputs, padded to whole cache lines.
+/// The parameters of a layer, or of a part of its inputs, padded to whole cache lines.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     /// The inputs that it covers.
@@ -22,21 +22,21 @@ pub(super) struct Layer {
     pub(super) weights: PaddedMatrix<f32>,
     /// One row of units.
     pub(super) biases: PaddedMatrix<f32>,
-    /// Whether the biases are up to date: of the parts of a layer, only the last one's are.
+    /// Whether the biases are up to date. Among the parts of a layer, only the last one owns them.
     pub(super) owns_biases: bool,
-    /// Of the weights and the biases: the last changes with momentum, the mean gradients with Adam.
+    /// For the weights and the biases: the last changes with momentum, the mean gradients with Adam.
     velocities: Option<WeightsAndBiases>,
     /// The mean squared gradients, with Adam only.
     squares: Option<WeightsAndBiases>,
     /// With Adam, a buffer for the gradients of the weights.
     gradients: Option<PaddedMatrix<f32>>,
-    /// The factor of its gradients.
+    /// The factor that multiplies its gradients.
     rate_factor: f32,
     /// The gradients of the biases, one row.
     bias_gradients: PaddedMatrix<f32>,
 }
 
-/// The left matrix of a weight gradient xᵀ·δ: a batch's inputs of a layer.
+/// The left matrix of a weight gradient xᵀ·δ: a batch's inputs to a layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Left<'a> {
     /// Rows of equal length, at most 64.
@@ -46,7 +46,8 @@ pub(super) enum Left<'a> {
 }
 
 impl Left<'_> {
-    /// Passes the product of its transpose and `errors` to the sink; rows of zeros may be skipped if `only_nonzero`.
+    /// Passes the product of its transpose and `errors` to the sink. May skip rows of zeros if
+    /// `only_nonzero`.
     pub(super) fn gradient(
         self,
         set: InstructionSet,
@@ -65,7 +66,8 @@ impl Left<'_> {
 }
 
 impl Layer {
-    /// Layer `index` of a network; parts of the optimizer's state that it needs and `parameters` lack are zero.
+    /// Creates layer `index` of a network. Optimizer state that it needs and `parameters` lacks
+    /// starts at zero.
     pub(super) fn new(parameters: &Parameters, index: usize, hyperparameters: &Hyperparameters) -> Self {
         let network = &parameters.network;
         let (weights, biases) = (pad(&network.weights()[index]), pad_row(&network.biases()[index]));
@@ -90,7 +92,7 @@ impl Layer {
         }
     }
 
-    /// A copy of the part with the given inputs.
+    /// A copy of the part for the given inputs.
     pub(super) fn part(&self, rows: Range<usize>, owns_biases: bool) -> Self {
         let copy = |matrix: &PaddedMatrix<f32>| rows_of(matrix, rows.clone());
         let copy_state =
@@ -108,7 +110,7 @@ impl Layer {
         }
     }
 
-    /// A copy of the parameters, without the optimizer's state.
+    /// A copy of the parameters without the optimizer's state.
     pub(super) fn without_state(&self) -> Self {
         Self { velocities: None, squares: None, gradients: None, ..self.clone() }
     }
@@ -155,7 +157,7 @@ impl Layer {
         self.squares.as_ref().map(|(weights, biases)| (unpad(weights), unpad_row(biases)))
     }
 
-    /// Updates the weights by the layer's inputs and errors: without Adam, directly from registers.
+    /// Updates the weights from the layer's inputs and deltas; without Adam, directly from registers.
     pub(super) fn update(&mut self, set: InstructionSet, rule: UpdateRule, left: Left<'_>, errors: &PaddedMatrix<f32>) {
         let rule = rule.for_layer(self.rate_factor);
         let stride = self.weights.stride();
@@ -171,7 +173,7 @@ impl Layer {
         left.gradient(set, errors, only_nonzero, Update { weights, velocities, stride, rule });
     }
 
-    /// Updates the biases by the first `count` rows of the layer's errors.
+    /// Updates the biases from the first `count` rows of the layer's deltas.
     pub(super) fn update_biases(
         &mut self,
         set: InstructionSet,
@@ -186,7 +188,7 @@ impl Layer {
         rule.apply(set, target, gradients.padded());
     }
 
-    /// Updates all parameters by their gradients, which are padded.
+    /// Updates all parameters from their padded gradients.
     pub(super) fn apply(&mut self, set: InstructionSet, rule: UpdateRule, weights: &[f32], biases: &[f32]) {
         let rule = rule.for_layer(self.rate_factor);
         let [target, target_of_biases] =
@@ -201,14 +203,14 @@ impl Layer {
 /// Values of the weights and the biases, padded.
 type WeightsAndBiases = (PaddedMatrix<f32>, PaddedMatrix<f32>);
 
-/// Parameters and their part of the optimizer's state; the slices have the same length.
+/// Parameters and the optimizer state that belongs to them. The slices have the same length.
 struct Target<'a> {
     weights: &'a mut [f32],
     velocities: Option<&'a mut [f32]>,
     squares: Option<&'a mut [f32]>,
 }
 
-/// The weights and the biases of a layer as targets of an update.
+/// A layer's weights and biases as targets of an update.
 fn targets<'a>(
     weights: &'a mut PaddedMatrix<f32>,
     biases: &'a mut PaddedMatrix<f32>,
@@ -236,8 +238,8 @@ fn rows_of(matrix: &PaddedMatrix<f32>, rows: Range<usize>) -> PaddedMatrix<f32> 
 /// The update rule of a parameter; see [`crate::Hyperparameters`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UpdateRule {
-    /// The learning rate: without Adam divided by the batch size if gradients are means, with Adam corrected for the
-    /// bias.
+    /// The learning rate. Without Adam, it is divided by the batch size if gradients are means;
+    /// with Adam, it is corrected for the bias.
     rate: f32,
     momentum: f32,
     /// Learning rate · weight decay.
@@ -245,7 +247,7 @@ pub(super) struct UpdateRule {
     adam: Option<AdamRule>,
 }
 
-/// What Adam needs besides.
+/// Adam's additional settings.
 #[derive(Clone, Copy, Debug)]
 struct AdamRule {
     /// The factor of the gradients.
@@ -256,14 +258,15 @@ struct AdamRule {
     flushes: bool,
 }
 
-/// Number of steps after which Adam's values are flushed: a flush in each step takes several percent of its time.
-/// Without gradients, m and v shrink by factors of β₁ and β₂ a step, within 64 steps from 2⁻¹¹⁶ to no less than 2⁻¹²⁶,
-/// which is normal, if the factors are 0.9 or more. Values of m and v below 2⁻¹¹⁶ change a step by less than ε does.
+/// Adam's values are flushed once every this many steps: a flush in each step takes several percent
+/// of its time. Without gradients, m and v shrink by β₁ and β₂ per step. If the factors are at
+/// least 0.9, values of 2⁻¹¹⁶ stay above 2⁻¹²⁶ for 64 steps, which is normal. Values of m and v
+/// below 2⁻¹¹⁶ change a step by less than ε does.
 const STEPS_BETWEEN_FLUSHES: usize = 64;
 
 impl UpdateRule {
-    /// The rule of the weights after a batch of `count` samples, in step `step` of the training run, without a layer's
-    /// factor.
+    /// The rule for the weights after a batch of `count` samples, in step `step` of the training
+    /// run, without a layer's factor.
     pub(super) fn new(hyperparameters: &Hyperparameters, step: usize, count: usize) -> Self {
         let rate = hyperparameters.learning_rate;
         let count = match hyperparameters.gradient {
@@ -290,7 +293,7 @@ impl UpdateRule {
         }
     }
 
-    /// The rule for a layer whose gradients are multiplied by `factor`.
+    /// The rule for a layer with gradients multiplied by `factor`.
     fn for_layer(self, factor: f32) -> Self {
         match self.adam {
             None => Self { rate: self.rate * factor, ..self },
@@ -302,12 +305,13 @@ impl UpdateRule {
         }
     }
 
-    /// The rule for biases, which do not decay.
+    /// The rule for biases, which have no weight decay.
     fn without_decay(self) -> Self {
         Self { decay: 0.0, ..self }
     }
 
-    /// Updates the target by the gradients; the slices have the same length, a multiple of a cache line.
+    /// Updates the target from the gradients. The slices have the same length, a multiple of a
+    /// cache line.
     fn apply(self, set: InstructionSet, target: Target<'_>, gradients: &[f32]) {
         let Target { weights, velocities, squares } = target;
         match (squares, self.adam) {
@@ -319,7 +323,7 @@ impl UpdateRule {
         }
     }
 
-    /// Updates `weights` by their gradients, which are in registers.
+    /// Updates `weights` from their gradients, which are in registers.
     #[inline(always)]
     fn apply_vectors<S: Simd>(
         self,
@@ -329,7 +333,8 @@ impl UpdateRule {
         gradients: &[S::f32s],
     ) {
         let minus_rate = f32::splat(simd, -self.rate);
-        // Slices of the gradients' length: if the compiler knows that length, the gradients stay in registers.
+        // Slices of the gradients' length: if the compiler knows the length, the gradients stay in
+        // registers.
         let length = size_of_val(gradients) / size_of::<f32>();
         let all = f32::as_vectors_mut::<S>(&mut weights[..length]);
         let weights = all.iter_mut();
@@ -354,7 +359,7 @@ impl UpdateRule {
                 }
             }
         }
-        // Without decay, no weight shrinks without end.
+        // Without decay, no weight shrinks indefinitely.
         if self.decay != 0.0 {
             all.iter_mut().for_each(|weight| *weight = flushed_vector(simd, *weight));
         }
@@ -395,13 +400,13 @@ impl WithSimd for UpdateByAdam<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
         let (UpdateRule { rate, momentum: beta_1, decay, .. }, AdamRule { scale, root, .. }) = (self.rule, self.adam);
-        // 1 − β₂ is rounded once: the difference of rounded values has an error of 10⁻⁵ of it.
+        // 1 − β₂ is rounded once: the difference of rounded values would have a relative error of 10⁻⁵.
         let [beta_2, one_minus_beta_2, epsilon] = [SQUARES_DECAY, 1.0 - SQUARES_DECAY, EPSILON].map(f32::from_f64);
         let one = 1.0;
         let state = self.velocities.iter_mut().zip(&mut *self.squares);
         for ((weight, (m, v)), &gradient) in self.weights.iter_mut().zip(state).zip(self.gradients) {
             let gradient = flushed(scale * gradient);
-            // Copies, so that the compiler need not read them again.
+            // Copies: the compiler need not read them again.
             let mean = beta_1 * *m + (one - beta_1) * gradient;
             let square = beta_2 * *v + one_minus_beta_2 * gradient * gradient;
             (*m, *v) = (mean, square);
@@ -416,7 +421,7 @@ impl WithSimd for UpdateByAdam<'_> {
     }
 }
 
-/// Adds `others` to `totals` element by element; both have the same length.
+/// Adds `others` to `totals` element by element. Both have the same length.
 pub(super) fn add_all(set: InstructionSet, totals: &mut [f32], others: &[f32]) {
     set.dispatch(AddAll { totals, others });
 }
@@ -465,7 +470,7 @@ fn sum_of_rows(set: InstructionSet, matrix: &PaddedMatrix<f32>, count: usize, su
     add_sum_of_rows(set, matrix, count, sums.padded_mut());
 }
 
-/// Adds the sum of the first `count` rows, in order, to `totals`, which is padded as a row.
+/// Adds the sum of the first `count` rows, in order, to `totals`, which is padded like a row.
 pub(super) fn add_sum_of_rows(set: InstructionSet, matrix: &PaddedMatrix<f32>, count: usize, totals: &mut [f32]) {
     let rows = &matrix.padded()[..count * matrix.stride()];
     set.dispatch(AddSumOfRows { rows, totals });
@@ -492,13 +497,13 @@ impl WithSimd for AddSumOfRows<'_> {
     }
 }
 
-/// The sink of a part of x·W, whose sum over the inputs may be split into several parts: stores the sums.
+/// The sink that stores the sums of x·W. The sum over the inputs may be split into several parts.
 pub(super) struct Forward<'a> {
     pub(super) out: &'a mut [f32],
     pub(super) stride: usize,
-    /// Whether `out` has the sums over the inputs of earlier parts, which are continued.
+    /// Whether `out` already holds the sums over earlier parts' inputs, to be continued.
     pub(super) continues: bool,
-    /// The biases, which are added to the sums of the last part.
+    /// The biases to add to the sums of the last part.
     pub(super) biases: Option<&'a [f32]>,
 }
 
@@ -524,8 +529,8 @@ impl Sink<f32> for Forward<'_> {
     }
 }
 
-/// The sink of δ_next·W_nextᵀ: multiplies the sums by the activation's derivative and stores the layer's error δ. The
-/// padding stays zero.
+/// The sink of δ_next·W_nextᵀ: multiplies the sums by the activation's derivative and stores the
+/// layer's deltas δ. The padding stays zero.
 pub(super) struct Backward<'a> {
     pub(super) errors: &'a mut PaddedMatrix<f32>,
     pub(super) activations: &'a PaddedMatrix<f32>,
@@ -548,7 +553,7 @@ impl Sink<f32> for Backward<'_> {
     }
 }
 
-/// The sink of gradients that update the weights at once and are never stored.
+/// The sink for gradients that update the weights immediately and are never stored.
 struct Update<'a> {
     weights: &'a mut [f32],
     velocities: Option<&'a mut [f32]>,
@@ -565,7 +570,7 @@ impl Sink<f32> for Update<'_> {
     }
 }
 
-/// The sink of gradients of a part of a batch: adds them to those of the earlier parts.
+/// The sink for the gradients of a part of a batch: adds them to the earlier parts' gradients.
 pub(super) struct Accumulate<'a> {
     pub(super) gradients: &'a mut [f32],
     pub(super) stride: usize,

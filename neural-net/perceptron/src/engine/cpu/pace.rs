@@ -1,46 +1,49 @@
-//! The choice between one thread and a team, by a cost model and by measurement.
+//! Chooses between one thread and a thread team, by a cost model and by measurement.
 //!
-//! **Model.** A step takes time T on one thread. On a team it takes s · T + k · m: s is the largest share of the work that a
-//! member has ([`Split::relative_time`]), m the time of a meeting at the barrier, of which a step has k. To start the
-//! team's threads takes time t once. T, m and t are measured where the training runs; the team that the model predicts to be
-//! the fastest is tried if it saves more than t.
+//! **Model.** A step takes time T on one thread and s · T + k · m on a team. Here, s is the largest
+//! fraction of the work that one member has ([`Split::relative_time`]), m is the time of a barrier,
+//! and k is the number of barriers per step. Starting the team's threads takes time t once. T, m
+//! and t are measured on the machine that trains. The team with the shortest predicted time is
+//! tried if it saves more than t.
 //!
-//! **Measurement.** While another program has a member's core, all members wait, and a team may be slower than one thread.
-//! So a team starts only on cores that are idle, where the operating system tells, and runs on for as long as each block of
-//! its steps takes less time than on one thread. Then one thread goes on for a while, which doubles with every failure. The results do not depend on the choice,
-//! since the weights have the same bits for any number of members.
+//! **Measurement.** While another program occupies a member's core, all members wait, and a team
+//! may be slower than one thread. A team therefore starts only on idle cores, if the operating
+//! system reports them. It runs for as long as each block of its steps takes less time than on one
+//! thread. After that, one thread continues for a pause, which doubles with every failure. The
+//! results do not depend on the choice, since the weights have the same bits for any number of
+//! members.
 
 use std::time::{Duration, Instant};
 
 use super::split::Split;
 use crate::Architecture;
 
-/// The time of the steps that are compared: as long as an operating system's usual time slice, so that a block shows whether
-/// the members run at once.
+/// The time of a block of steps to compare. It is as long as an operating system's usual time
+/// slice, so a block shows whether the members run simultaneously.
 const BLOCK: Duration = Duration::from_millis(4);
-/// The time of the first steps on one thread, by which the first team is chosen.
+/// The time of the first steps on one thread, from which the first team is chosen.
 const FIRST_BLOCK: Duration = Duration::from_millis(1);
 /// Minimum number of steps of a block.
 const MIN_STEPS: u32 = 4;
-/// The time on one thread after the first failure of a team: two blocks.
+/// The pause on one thread after a team's first failure: two blocks.
 const FIRST_PAUSE: Duration = Duration::from_millis(8);
-/// The longest time on one thread before a team is tried again.
+/// The longest pause on one thread before a team is tried again.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
-/// Meetings whose time is measured.
+/// Number of barriers to measure.
 const MEETINGS: u32 = 200;
-/// The time after which their measurement ends early.
+/// Maximum time for this measurement.
 const MAX_MEASUREMENT: Duration = Duration::from_millis(1);
 
 /// The number of threads of a training run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
-    /// As many of rayon's current thread pool as make the training faster.
+    /// As many of the threads in rayon's current pool as make training faster.
     Fastest,
-    /// As many as have work, up to this number, whether that is faster or not. For tests and measurements.
+    /// As many as have work, up to this number, even if that is slower. For tests and measurements.
     Exactly(usize),
 }
 
-/// The choice, and the measurements on which it is based.
+/// The current choice and the measurements behind it.
 #[derive(Debug)]
 pub(super) struct Pace {
     threads: Threads,
@@ -48,13 +51,13 @@ pub(super) struct Pace {
     alone: Option<f64>,
     /// The end of the last pause.
     team_from: Option<Instant>,
-    /// Whether the current steps on one thread end with the pause: whether a team is possible.
+    /// Whether the current steps on one thread end with the pause, that is, whether a team is possible.
     ends_with_pause: bool,
     /// The length of the next pause.
     pause: Duration,
     /// The steps of the current block.
     block: Block,
-    /// How long the current team has been faster.
+    /// How long the current team has been faster than one thread.
     lasted: Duration,
 }
 
@@ -74,24 +77,25 @@ impl Block {
     }
 }
 
-/// The work that remains of a call: for the choice of a team.
+/// The remaining work of a call, for the choice of a team.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Remaining<'a> {
     pub(super) architecture: &'a Architecture,
     pub(super) batch_size: usize,
     pub(super) steps: usize,
-    /// The share of nonzero inputs, if zeros are skipped.
+    /// The fraction of nonzero inputs, if zeros are skipped.
     pub(super) nonzero_share: Option<f64>,
 }
 
 impl Remaining<'_> {
-    /// The split between at most `members` members, whose meetings take `meeting` seconds.
+    /// The split between at most `members` members, with barriers that take `meeting` seconds.
     fn split(&self, members: usize, meeting: f64) -> Split {
         Split::of_batch(self.architecture, self.batch_size, members, self.nonzero_share.is_some(), meeting)
     }
 
-    /// The share of the first layer's forward pass in the multiply-adds of a step. A layer has one such pass and one for its
-    /// gradients; all but the first have a backward pass.
+    /// The first layer's forward pass as a fraction of a step's multiply-adds. Each layer has one
+    /// forward pass and one pass for its gradients. All layers except the first also have a
+    /// backward pass.
     fn first_layer(&self) -> f64 {
         let sizes = self.architecture.sizes();
         let first = sizes[0] as f64 * self.nonzero_share.unwrap_or(1.0) * sizes[1] as f64;
@@ -124,7 +128,7 @@ impl Pace {
                 let meeting = measure_team(members).map_or(0.0, |team| team.meeting);
                 return remaining.split(members, meeting);
             }
-            // More members than cores would take turns.
+            // More members than cores would have to share cores.
             Threads::Fastest => {
                 rayon::current_num_threads().min(std::thread::available_parallelism().map_or(1, usize::from))
             }
@@ -136,7 +140,8 @@ impl Pace {
             return whole;
         }
         let most = largest.min(team::idle_cores().unwrap_or(usize::MAX));
-        // All numbers up to four, then powers of two: the shares of larger teams differ little from their neighbours'.
+        // All sizes up to four, then powers of two: neighboring sizes of larger teams divide the
+        // work almost equally.
         let sizes = (2..=most).filter(|&size| size <= 4 || size.is_power_of_two() || size == most);
         let saved = |size: usize| {
             let team = measure_team(size)?;
@@ -155,7 +160,7 @@ impl Pace {
         }
     }
 
-    /// Counts a step that took `time`; returns whether the next steps may have another split.
+    /// Counts a step that took `time`. Returns whether the next steps may have a different split.
     pub(super) fn after_step(&mut self, members: usize, time: Duration) -> bool {
         if matches!(self.threads, Threads::Exactly(_)) {
             return false;
@@ -193,13 +198,13 @@ impl Pace {
         }
     }
 
-    /// Lets one thread go on for a while, longer each time.
+    /// Pauses teams and continues with one thread, longer each time.
     fn pause_teams(&mut self) {
         self.team_from = Some(Instant::now() + self.pause);
         self.pause = (2 * self.pause).min(MAX_PAUSE);
     }
 
-    /// What to do when the threads of a team cannot be started.
+    /// Handles a failure to start a team's threads.
     pub(super) fn without_threads(&mut self) {
         match self.threads {
             Threads::Exactly(_) => self.threads = Threads::Exactly(1),
@@ -208,21 +213,23 @@ impl Pace {
     }
 }
 
-/// Seconds to start a team and for one of its meetings.
+/// Seconds to start a team, and for one of its barriers.
 #[derive(Clone, Copy, Debug)]
 struct TeamTimes {
     start: f64,
     meeting: f64,
 }
 
-/// Measures a team that does nothing but meet, for a millisecond at most; None if its threads cannot be started.
+/// Measures a team that only waits at barriers, for at most a millisecond. `None` if its threads
+/// cannot be started.
 fn measure_team(members: usize) -> Option<TeamTimes> {
     let start = Instant::now();
     let meet = |leader: &team::Member| {
         leader.wait().ok()?;
         let (start, mut meetings) = (Instant::now(), 0_u32);
         while meetings < MEETINGS && start.elapsed() < MAX_MEASUREMENT {
-            // As many again, and one, so that most of the time is not that of reading the clock, which takes as long as a meeting.
+            // Doubles the number, plus one. Otherwise, reading the clock, which takes as long as a
+            // barrier, would dominate.
             let more = meetings + 1;
             for _ in 0..more {
                 leader.wait().ok()?;
@@ -240,12 +247,12 @@ fn measure_team(members: usize) -> Option<TeamTimes> {
 mod tests {
     use super::*;
 
-    /// A pace that knows that a step on one thread takes 100 µs.
+    /// A pace that has measured 100 µs for a step on one thread.
     fn measured() -> Pace {
         Pace { alone: Some(100e-6), ends_with_pause: true, ..Pace::new(Threads::Fastest) }
     }
 
-    /// Counts steps of a team until they may have another split, at most a second's.
+    /// Counts a team's steps until they may have a different split, for at most a second.
     fn steps_of_team(pace: &mut Pace, micros: u64) -> Option<u64> {
         (1..=1_000_000 / micros).find(|_| pace.after_step(2, Duration::from_micros(micros)))
     }
@@ -254,7 +261,7 @@ mod tests {
     fn part1_a_faster_team_goes_on_and_a_slower_one_ends_after_a_block() {
         assert_eq!(steps_of_team(&mut measured(), 60), None);
         assert_eq!(steps_of_team(&mut measured(), 200), Some(20));
-        // A step that took a second is not a block yet.
+        // A step that took a second is not yet a block.
         assert_eq!(steps_of_team(&mut measured(), 100_000), Some(u64::from(MIN_STEPS)));
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-/// The seconds that the leader of a team spent in each phase of its steps, summed over the steps. On one thread, the leader
-/// is that thread.
+/// The seconds that a team's leader spent in each phase of its steps, summed over the steps. With
+/// one thread, that thread is the leader.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhaseTimes {
     /// The number of steps.
@@ -12,7 +12,7 @@ pub struct PhaseTimes {
     pub first_layer: f64,
     /// The rest of the forward pass, and the backward pass.
     pub other_layers: f64,
-    /// Gradients and update of the weights.
+    /// Gradients and weight updates.
     pub update: f64,
     /// Waiting for the other members.
     pub meetings: f64,
@@ -27,7 +27,7 @@ pub(super) enum Phase {
     Meetings,
 }
 
-/// Adds to the times of the phases; does nothing for members whose phases are not timed.
+/// Adds to the times of the phases. Does nothing for members without timed phases.
 #[derive(Debug)]
 pub(super) struct Stopwatch<'a> {
     timed: Option<(&'a mut PhaseTimes, Instant)>,
@@ -38,7 +38,7 @@ impl<'a> Stopwatch<'a> {
         Self { timed: times.map(|times| (times, Instant::now())) }
     }
 
-    /// Ends a part of `phase` that began at the last call.
+    /// Ends a section of `phase` that began at the last call.
     pub(super) fn end(&mut self, phase: Phase) {
         if let Some((times, start)) = &mut self.timed {
             let now = Instant::now();
@@ -60,7 +60,7 @@ impl<'a> Stopwatch<'a> {
         }
     }
 
-    /// Starts again: the time since the last call belongs to no phase.
+    /// Restarts the clock: the time since the last call belongs to no phase.
     pub(super) fn restart(&mut self) {
         if let Some((_, start)) = &mut self.timed {
             *start = Instant::now();

@@ -1,4 +1,4 @@
-//! The split of a step between the members of a team.
+//! The split of a step among the members of a team.
 
 use std::ops::Range;
 
@@ -10,51 +10,55 @@ use crate::Architecture;
 pub(super) struct Split {
     pub(super) layout: Layout,
     pub(super) members: usize,
-    /// Whether every member has all layers but the first as wholes, and updates them itself: it multiplies more, and reads no
-    /// weights of the others.
+    /// Whether every member has all layers except the first as wholes and updates them itself. It
+    /// computes more but reads no weights of other members.
     pub(super) copies_later_layers: bool,
-    /// For each layer with weights, the inputs whose weights each member updates.
+    /// For each layer with weights, the inputs with weights that each member updates.
     rows: Vec<Vec<Range<usize>>>,
 }
 
 /// The two ways to split a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// A member has whole chunks. With one member, any batch.
+    /// Each member has whole chunks. With one member, any batch.
     Chunks,
-    /// A batch of one chunk: a member has some of its samples, and the members form a pipeline for the first layer.
+    /// A batch of one chunk: each member has some of its samples, and the members form a pipeline
+    /// for the first layer.
     Samples,
 }
 
-/// The largest batch, for each second of a meeting, for which every member has all layers but the first.
+/// The largest batch, per second of barrier time, for which every member has all layers except the
+/// first.
 ///
-/// What a member's update costs itself grows with the batch; to read a line of weights that another one has updated, and to get it
-/// back for the next update, takes as long for any batch, and as many times longer as a meeting does. Measured on two cores of
-/// an EPYC, for the homework's network: with meetings of 35 ns the two are equal at 16 samples; with 195 ns the copies are
-/// faster up to 64, the largest batch that is split so.
+/// The cost of updating a member's own copy grows with the batch. Reading a line of weights that
+/// another member has updated, and getting it back for the next update, takes the same time for any
+/// batch, and that time is proportional to the barrier time. Measured on two cores of an EPYC with
+/// the homework's network: with barriers of 35 ns, the two costs are equal at 16 samples. With 195
+/// ns, copies are faster up to 64, the largest batch that is split this way.
 const COPIED_BATCH: f64 = 16.0 / 36e-9;
 
-/// Inputs in a part of the first layer are a multiple of this if zeros are skipped: the columns per word of the index.
+/// If zeros are skipped, parts of the first layer have a multiple of this many inputs: the columns
+/// per index word.
 const WORD: usize = 64;
-/// Inputs in any other part are a multiple of this, the height of a small tile.
+/// All other parts have a multiple of this many inputs: the height of a small tile.
 const TILE: usize = 4;
 
 impl Split {
-    /// One member.
+    /// The split with a single member.
     pub(super) fn whole(architecture: &Architecture) -> Self {
         let rows = inputs_of_layers(architecture).map(|inputs| std::iter::once(0..inputs).collect()).collect();
         Self { layout: Layout::Chunks, members: 1, copies_later_layers: false, rows }
     }
 
-    /// The number of members of a split of batches of up to `batch_size` samples between at most `members`.
+    /// How many of at most `members` members a batch of up to `batch_size` samples can be split among.
     pub(super) fn members_for(batch_size: usize, members: usize) -> usize {
         let chunks = batch_size.div_ceil(CHUNK);
         let most = if chunks > 1 { chunks } else { batch_size };
         members.clamp(1, most.max(1))
     }
 
-    /// The split of batches of up to `batch_size` samples between at most `members` members, whose meetings take `meeting`
-    /// seconds.
+    /// Splits batches of up to `batch_size` samples among at most `members` members, with barriers
+    /// that take `meeting` seconds.
     pub(super) fn of_batch(
         architecture: &Architecture,
         batch_size: usize,
@@ -76,26 +80,27 @@ impl Split {
         Self { layout, members, copies_later_layers, rows: rows.collect() }
     }
 
-    /// The inputs of layer `layer` whose weights `member` updates.
+    /// The inputs of layer `layer` with weights that `member` updates.
     pub(super) fn rows(&self, layer: usize, member: usize) -> Range<usize> {
         self.rows[layer][member].clone()
     }
 
-    /// The inputs of the first layer whose weights each member updates.
+    /// For each member, the inputs of the first layer with weights that it updates.
     pub(super) fn inputs(&self) -> &[Range<usize>] {
         &self.rows[0]
     }
 
-    /// The range of `count` samples or chunks that `member` has.
+    /// The range of `count` samples or chunks that belongs to `member`.
     pub(super) fn range(&self, count: usize, member: usize) -> Range<usize> {
         range_of_member(count, 1, self.members, member)
     }
 
-    /// The time of a step on such a batch without its meetings, divided by that on one thread: the largest share of the
-    /// work that a member has. `first_layer` is the share of the first layer's forward pass, whose gradients take as much; the
-    /// rest is three equal parts, of which the last is the update of the other layers.
+    /// The time of a step on such a batch without barriers, divided by its time on one thread: the
+    /// largest fraction of the work that one member has. `first_layer` is the first layer's forward
+    /// pass as a fraction of the step, and its gradients take as much again. The rest is three
+    /// equal parts; the last one is the update of the other layers.
     ///
-    /// With M members, the pipeline of the first layer has 2 M − 1 slots of 1 / M² of that pass.
+    /// With M members, the first layer's pipeline has 2 M − 1 slots, each 1 / M² of that pass.
     pub(super) fn relative_time(&self, batch_size: usize, first_layer: f64) -> f64 {
         let (chunks, members) = (batch_size.div_ceil(CHUNK), self.members as f64);
         match self.layout {
@@ -108,7 +113,7 @@ impl Split {
         }
     }
 
-    /// Meetings in a step, and waits for one member that follow each other.
+    /// Number of barriers in a step, counting consecutive waits for a single member.
     pub(super) fn meetings(&self) -> usize {
         match self.layout {
             Layout::Chunks => 2,
@@ -123,8 +128,9 @@ fn inputs_of_layers(architecture: &Architecture) -> impl Iterator<Item = usize> 
     sizes[..sizes.len() - 1].iter().copied()
 }
 
-/// The items of a member if `count` items are split into contiguous ranges of whole `quantum` each. What is left of the last
-/// one goes to the first member: of images, that one has the upper part, which has fewer nonzero pixels in MNIST.
+/// The items of a member if `count` items are split into contiguous ranges of whole multiples of
+/// `quantum`. The shortfall of an incomplete multiple goes to the first member, which has the upper
+/// part of an image, with fewer nonzero pixels in MNIST.
 fn range_of_member(count: usize, quantum: usize, members: usize, member: usize) -> Range<usize> {
     let bound = |member: usize| {
         let after = count.div_ceil(quantum) * (members - member) / members;
@@ -148,7 +154,7 @@ mod tests {
             for (batch_size, chunks) in [(1, 1), (16, 1), (64, 1), (65, 2), (1024, 16), (60_000, 938)] {
                 for (members, skips_zeros) in [(1, false), (2, true), (3, false), (5, true), (8, false), (20, true)] {
                     let architecture = architecture(sizes);
-                    // The second meeting takes so long that each member has all layers but the first.
+                    // The second barrier is so slow that each member has all layers except the first.
                     for meeting in [0.0, 1e-3] {
                         let split = Split::of_batch(&architecture, batch_size, members, skips_zeros, meeting);
                         assert!((1..=members).contains(&split.members));
@@ -183,7 +189,7 @@ mod tests {
         assert_eq!(split(256, 8), (Layout::Chunks, 4));
     }
 
-    /// By the meetings that were measured on two cores that share a cache, and on two that do not.
+    /// With the barrier times measured on two cores that share a cache, and on two that do not.
     #[test]
     fn part1_small_batches_and_far_cores_copy_the_later_layers() {
         let architecture = architecture(&[784, 128, 64, 10]);
@@ -201,11 +207,11 @@ mod tests {
             split.relative_time(batch_size, first_layer)
         };
         assert_eq!(time(16, 1, 0.4, 1e-3), 1.0);
-        // Of 5 chunks, one member has 3.
+        // One of two members has 3 of the 5 chunks.
         assert_eq!(time(320, 2, 0.4, 1e-3), 0.6);
-        // The pipeline takes three slots of a quarter, the rest a half.
+        // The pipeline takes three slots of a quarter each, the rest a half.
         assert!((time(16, 2, 0.4, 0.0) - (0.4 * 0.75 + 0.6 * 0.5)).abs() < 1e-12);
-        // A third of what is not the first layer's is not split.
+        // A third of the work outside the first layer is not split.
         assert!((time(16, 2, 0.35, 1e-3) - (0.35 * 0.75 + 0.55 * 0.5 + 0.1)).abs() < 1e-12);
     }
 }

@@ -1,26 +1,30 @@
-//! Training steps by a team of threads.
+//! Training steps on a thread team.
 //!
-//! A member of the team has, of each layer, the weights of some inputs ([`Shard`]), and of each batch some samples
-//! ([`Work`]). A step has these phases:
+//! Each member of the team has the weights for some inputs of each layer ([`Shard`]) and some
+//! samples of each batch ([`Work`]). A step has these phases:
 //!
-//! 1. **Pipeline**, for a batch of one chunk and several members only: the first layer's sums, of which each member adds the terms of its inputs, for
-//!    one member's samples after the other. It waits before each until the member before it has added its terms, so that every
-//!    sum gets them in the order of the inputs. The first member indexes its inputs of the next batch after its terms, the
-//!    others do so before, while they would wait.
-//! 2. **Samples**: the other layers, forward and backward, of the member's samples. It writes its [`Work`] and reads the
-//!    parameters of all members.
-//! 3. **Parameters**, after a meeting: gradients and update of the member's weights. It writes its [`Shard`] and reads the
-//!    activations and errors of all samples. The next pipeline needs only the member's own weights, so it starts without a meeting.
+//! 1. **Pipeline**, only for a batch of one chunk and several members: computes the first layer's
+//!    sums. Each member adds the terms of its inputs to one member's samples after another. Before
+//!    each of these, it waits until the previous member has added its terms, so every sum receives
+//!    its terms in the order of the inputs. The first member indexes its inputs of the next batch
+//!    after adding its terms. The others do so before, while they would otherwise wait.
+//! 2. **Samples**: runs the other layers forward and backward for the member's samples. The member
+//!    writes its [`Work`] and reads the parameters of all members.
+//! 3. **Parameters**, after a barrier: computes the gradients of the member's weights and updates
+//!    them. The member writes its [`Shard`] and reads the activations and deltas of all samples.
+//!    The next pipeline needs only the member's own weights, so it starts without a barrier.
 //!
-//! The first layer's weights, which are most of all weights, and the inputs that they belong to are thus used by one core
-//! only, and stay in its cache. Where cores are far apart, each member has all other layers as well, and updates them itself
-//! ([`Split::copies_later_layers`]). A batch of several chunks has no pipeline: a member has whole chunks, and reads the weights
-//! of all members; it has enough samples to make that worth while.
+//! The first layer has most of the weights. Its weights and the corresponding inputs are thus used
+//! by one core only and stay in that core's cache. If cores are far apart, each member also has all
+//! other layers and updates them itself ([`Split::copies_later_layers`]). A batch of several chunks
+//! has no pipeline: a member has whole chunks and reads the weights of all members. It has enough
+//! samples to make that worthwhile.
 //!
-//! No lock is ever waited for, since the members' marks separate the phases; locks are only tried, and a phase that overlaps
-//! another panics.
+//! No thread ever waits for a lock, since the members' marks separate the phases. Locks are only
+//! tried, and a phase that overlaps another panics.
 //!
-//! **Every sum has the order that it has on one thread**, so that the weights have the same bits for any split.
+//! **Every sum has the same order as on one thread**, so the weights have the same bits for any
+//! split.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
@@ -41,12 +45,12 @@ use crate::training::Hyperparameters;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules<'a> {
     pub(super) hyperparameters: &'a Hyperparameters,
-    /// Number of steps in the epochs before.
+    /// Number of steps in the previous epochs.
     pub(super) steps_before: usize,
 }
 
 impl Rules<'_> {
-    /// The rule of step `step` of the epoch, on a batch of `count` samples.
+    /// The rule for step `step` of the epoch, on a batch of `count` samples.
     pub(super) fn of_step(self, step: usize, count: usize) -> UpdateRule {
         UpdateRule::new(self.hyperparameters, self.steps_before + step, count)
     }
@@ -59,19 +63,19 @@ pub(super) struct Steps<'a> {
     samples: &'a Samples,
     rules: Rules<'a>,
     split: Split,
-    /// Written by their members in parameter phases, read in sample phases.
+    /// Written by their members in parameter phases, and read in sample phases.
     shards: Vec<RwLock<Shard>>,
-    /// Written by their members in sample phases, read in parameter phases.
+    /// Written by their members in sample phases, and read in parameter phases.
     work: Vec<RwLock<Work>>,
-    /// The first layer's sums of each member's samples, samples × units: written by one member after the other in the
-    /// pipeline, and read by their own member.
+    /// The first layer's sums of each member's samples, samples × units. In the pipeline, one
+    /// member after another writes them; then their own member reads them.
     sums: Vec<RwLock<PaddedMatrix<f32>>>,
-    /// What a member has of all weights, before the first copy.
+    /// A member's copies of weights, before the first copy.
     copies: Copies,
 }
 
-/// A member's part of the parameters, and what it computes from all samples. Like [`Work`], it has cache lines of its own: the
-/// locks of all members are next to each other.
+/// A member's part of the parameters, and what it computes from all samples. Like [`Work`], it has
+/// its own cache lines: the locks of all members are next to each other.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Shard {
@@ -79,7 +83,7 @@ struct Shard {
     layers: Vec<Layer>,
     /// For batches of several chunks, the gradients of the whole batch and of one group of chunks.
     gradients: Vec<[Gradients; 2]>,
-    /// If several members have the samples of a chunk, copies of their data.
+    /// Copies of the samples' data, if several members have the samples of a chunk.
     gathered: Option<Gathered>,
 }
 
@@ -91,10 +95,11 @@ struct Gradients {
     biases: PaddedMatrix<f32>,
 }
 
-/// A batch's data for the gradients of a member's weights; vectors have one element for each layer with weights.
+/// A batch's data for the gradients of a member's weights. Vectors have one element for each layer
+/// with weights.
 #[derive(Debug)]
 struct Gathered {
-    /// The activations that are inputs of its weights, batch × inputs; not of the first layer.
+    /// The activations that are inputs to its weights, batch × inputs. The first layer has none.
     left: Vec<PaddedMatrix<f32>>,
     /// batch × units.
     errors: Vec<PaddedMatrix<f32>>,
@@ -110,14 +115,15 @@ struct Work {
     chunks: Vec<Chunk>,
 }
 
-/// The parts of the layers in the order of their inputs.
+/// Yields the parts of the layers in the order of their inputs.
 impl LayerParts for [RwLockReadGuard<'_, Shard>] {
     fn for_each(&self, layer: usize, mut each: impl FnMut(&Layer)) {
         self.iter().for_each(|shard| each(&shard.layers[layer]));
     }
 }
 
-/// The batches of the steps from `first` on: `size` samples each of `order`, the last perhaps fewer.
+/// The batches of the steps starting at `first`: `size` samples of `order` each, perhaps fewer in
+/// the last one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OrderedBatches<'a> {
     pub(super) order: &'a [u32],
@@ -141,16 +147,17 @@ impl<'a> OrderedBatches<'a> {
 /// Called with a step's index and the batch's summed loss; may end the run.
 type AfterStep<'a> = &'a mut dyn FnMut(usize, f64) -> ControlFlow<()>;
 
-/// What the leader does besides its part of the steps.
+/// What the leader does in addition to its part of the steps.
 pub(super) struct Leader<'a> {
     /// Called after each step.
     pub(super) after_step: AfterStep<'a>,
-    /// The times of its phases, if they are measured.
+    /// The times of its phases, if measured.
     pub(super) phases: Option<&'a mut PhaseTimes>,
 }
 
 impl<'a> Steps<'a> {
-    /// Steps on batches of up to `batch_size` samples. A single member takes the layers, a team copies its parts of them.
+    /// Steps on batches of up to `batch_size` samples. A single member takes the layers; a team
+    /// copies its parts of them.
     pub(super) fn new(
         model: &'a Model,
         layers: &mut Vec<Layer>,
@@ -164,7 +171,7 @@ impl<'a> Steps<'a> {
         let has_wholes = members == 1 || split.copies_later_layers;
         let copies = if has_wholes { Copies::of_transposed(architecture) } else { Copies::of_parts(model, layers) };
         let shard = |member: usize| {
-            // The biases belong to the last inputs, after which they are added.
+            // The biases belong to the last inputs: they are added after those.
             let owns_biases = has_wholes || member + 1 == members;
             let part = |(index, layer): (usize, &Layer)| layer.part(split.rows(index, member), owns_biases);
             let layers = match members {
@@ -217,10 +224,11 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// The part of a member in the steps on these batches.
+    /// Runs a member's part of the steps on these batches.
     ///
     /// # Errors
-    /// If the leader has ended the run, or a member has panicked. The former happens after complete steps only.
+    /// If the leader has ended the run, or a member has panicked. The leader ends a run only after
+    /// complete steps.
     pub(super) fn run(&self, member: &Member, batches: OrderedBatches, leader: Option<Leader>) -> Result<(), Broken> {
         let (after_step, phases) = leader.map(|leader| (leader.after_step, leader.phases)).unzip();
         let stopwatch = Stopwatch::start(phases.flatten());
@@ -244,14 +252,14 @@ impl<'a> Steps<'a> {
         if self.split.copies_later_layers {
             copies.copy(read_lock(&self.shards[me]).layers.as_slice());
         }
-        // Of the current batch, and of the next.
+        // For the current batch and for the next one.
         let (mut inputs, mut next_inputs) = (buffer(), buffer());
         if let Some(batch) = batches.of_step(batches.first) {
             self.read_inputs(&mut inputs, batch);
         }
         for (step, batch) in batches.iter() {
             let mark = member.mark();
-            // What `self.add_terms` has added is passed on by marks: one for each member's samples.
+            // Marks announce what `self.add_terms` has added: one mark for each member's samples.
             let added = |other: usize| mark + 1 + other;
             let mut read_next = || {
                 if let Some(next) = batches.of_step(step + 1) {
@@ -303,8 +311,8 @@ impl<'a> Steps<'a> {
         inputs.copy_in(self.model.instruction_set, self.samples, indices, Purpose::Training);
     }
 
-    /// Adds the terms of a member's inputs to the first layer's sums, for the samples of member `other` in a batch of
-    /// `count`.
+    /// Adds the terms of a member's inputs to the first layer's sums, for the samples of member
+    /// `other` in a batch of `count` samples.
     fn add_terms(&self, member: usize, inputs: &ChunkInputs, other: usize, count: usize) {
         let (set, samples) = (self.model.instruction_set, self.split.range(count, other));
         let (shard, mut sums) = (read_lock(&self.shards[member]), write_lock(&self.sums[other]));
@@ -345,7 +353,7 @@ impl<'a> Steps<'a> {
         chunk.backward(self.model, copies, self.samples, indices, self.rules.hyperparameters.loss);
     }
 
-    /// Updates the parameters of a member by the gradients of step `step`, of `count` samples.
+    /// Updates a member's parameters from the gradients of step `step`, over `count` samples.
     fn update(&self, member: usize, inputs: &ChunkInputs, step: usize, count: usize, copies: &mut Copies) {
         let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
         let mut shard = write_lock(&self.shards[member]);
@@ -378,12 +386,12 @@ impl<'a> Steps<'a> {
             }
         }
         if self.split.copies_later_layers {
-            // Now, while the weights are in the cache.
+            // Now, while the weights are in cache.
             copies.copy(layers.as_slice());
         }
     }
 
-    /// The summed loss of the last batch, in the samples' order.
+    /// The summed loss of the last batch, added in the samples' order.
     fn loss(&self) -> f64 {
         let mut loss = 0.0;
         for work in &self.work {
@@ -441,7 +449,7 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// Both passes of a member's chunks among the chunks of a round.
+    /// Runs both passes for a member's chunks among the chunks of a round.
     fn passes(
         &self,
         member: usize,
@@ -471,7 +479,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Calls `each` for the chunks of a round, in order, with the chunk's index.
+    /// Calls `each` with each chunk of a round, in order, and its index.
     fn each_chunk(
         &self,
         work: &[RwLockReadGuard<Work>],
@@ -486,7 +494,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Updates all parameters by the gradients of a batch of one chunk, which one member has.
+    /// Updates all parameters from the gradients of a batch of one chunk, which a single member has.
     fn update_by_chunk(&self, member: usize, step: usize, count: usize) {
         let (set, rule) = (self.model.instruction_set, self.rules.of_step(step, count));
         let mut shard = write_lock(&self.shards[member]);
@@ -499,8 +507,8 @@ impl<'a> Steps<'a> {
         });
     }
 
-    /// Adds the gradients of a round's chunks to those of the batch, group by group, for a member's parameters. After the
-    /// last round, updates them.
+    /// Adds the gradients of a round's chunks to the batch's gradients, group by group, for a
+    /// member's parameters. After the last round, updates the parameters.
     fn add_gradients(&self, member: usize, rule: UpdateRule, chunks: Chunks, round: Range<usize>) {
         let set = self.model.instruction_set;
         let mut shard = write_lock(&self.shards[member]);
@@ -509,7 +517,8 @@ impl<'a> Steps<'a> {
         for (layer_index, (layer, [batch, group])) in layers.iter_mut().zip(gradients).enumerate() {
             self.each_chunk(&work, round.clone(), |index, inputs, chunk| {
                 let errors = &chunk.errors[layer_index];
-                // The first group's gradients are the batch's first terms. A group of one chunk has its gradients.
+                // The first group's gradients start the batch's sum. A group of one chunk has that
+                // chunk's gradients.
                 let is_first_group = index < chunks.per_group;
                 let into = if is_first_group || chunks.per_group == 1 { &mut *batch } else { &mut *group };
                 if index == 0 || (index.is_multiple_of(chunks.per_group) && chunks.per_group > 1) {
@@ -536,10 +545,11 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Copies the elements `columns` of the first rows to the given rows of `to`, which has these columns.
+/// Copies the elements `columns` of the first rows to the given rows of `to`. `to` has exactly
+/// these columns.
 fn copy_rows(from: &PaddedMatrix<f32>, columns: Range<usize>, to: &mut PaddedMatrix<f32>, rows: Range<usize>) {
     if columns.len() == from.columns() {
-        // One copy, padding included, in place of one for each row.
+        // One copy including the padding, instead of one per row.
         let stride = from.stride();
         let values = &from.padded()[..rows.len() * stride];
         to.padded_mut()[rows.start * stride..rows.end * stride].copy_from_slice(values);
@@ -550,7 +560,7 @@ fn copy_rows(from: &PaddedMatrix<f32>, columns: Range<usize>, to: &mut PaddedMat
     }
 }
 
-/// The chunks of a batch, and their groups. They do not depend on the number of members.
+/// The chunks of a batch and their groups. They do not depend on the number of members.
 #[derive(Clone, Copy, Debug)]
 struct Chunks {
     count: usize,
@@ -568,25 +578,25 @@ impl Chunks {
         index + 1 == self.count || (index + 1).is_multiple_of(self.per_group)
     }
 
-    /// The rounds of a step: the chunks whose activations are kept at once.
+    /// The rounds of a step. A round is the set of chunks with activations kept at the same time.
     fn rounds(self, members: usize) -> impl Iterator<Item = Range<usize>> {
         (0..self.count).step_by(round(members)).map(move |first| first..self.count.min(first + round(members)))
     }
 }
 
-/// The number of chunks in a round: the activations of a batch of 1024 samples still fit into most processors' last-level
-/// cache.
+/// The number of chunks in a round. The activations of a batch of 1024 samples still fit in most
+/// processors' last-level caches.
 fn round(members: usize) -> usize {
     GROUPS.max(members)
 }
 
-/// The panic of a phase that overlaps another.
+/// The panic message for a phase that overlaps another.
 const OVERLAP: &str = "the members' marks separate the phases";
 
 fn read_lock<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     match lock.try_read() {
         Ok(guard) => guard,
-        // The member that panicked has left; the others end when they wait for it.
+        // The member that panicked has left. The others end when they wait for it.
         Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         Err(TryLockError::WouldBlock) => panic!("{OVERLAP}"),
     }
@@ -613,7 +623,7 @@ mod tests {
     use crate::training::initial_parameters;
     use crate::{Hyperparameters, engine::CpuEngine};
 
-    /// Samples whose inputs are mostly zeros, or not, by a fixed pattern.
+    /// Samples with mostly zero inputs, or not, in a fixed pattern.
     fn samples(count: usize, inputs: usize, outputs: usize, zeros: usize) -> Samples {
         let hash = |row: usize, column: usize| (row * 7919 + column * 104_729) % 97;
         let input = |(row, column)| if hash(row, column) < zeros { 0.0 } else { hash(column, row) as f32 / 97.0 };
@@ -622,7 +632,8 @@ mod tests {
             .unwrap()
     }
 
-    /// The losses, and the bits of all parameters and velocities, after one epoch with a team whose meetings take `meeting` seconds.
+    /// The losses, and the bits of all parameters and velocities, after one epoch on a team with
+    /// barriers of `meeting` seconds.
     fn train(
         samples: &Samples,
         hyperparameters: &Hyperparameters,

@@ -8,8 +8,8 @@ use kernels_cpu::{InstructionSet, Simd, WithSimd};
 
 use crate::{Activation, Scalar};
 
-/// Replaces the first `columns` sums of each unit by their activations. Not for softmax, which needs all of a sample's
-/// sums.
+/// Replaces the first `columns` sums of each unit by their activations. Not for softmax, which
+/// needs all sums of a sample.
 pub(super) fn apply(set: InstructionSet, activation: Activation, columns: usize, sums: &mut PaddedMatrix<f32>) {
     match activation {
         Activation::Relu => set.dispatch(Relu { columns, sums }),
@@ -38,7 +38,8 @@ impl WithSimd for Relu<'_> {
     }
 }
 
-/// Multiplies the first `columns` errors of each unit by the derivative of its activation; the products are flushed.
+/// Multiplies the first `columns` deltas of each unit by the derivative of its activation. Flushes
+/// the products.
 pub(super) fn multiply_by_derivative(
     set: InstructionSet,
     activation: Activation,
@@ -61,7 +62,7 @@ impl WithSimd for MultiplyByDerivative<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        // One loop for each activation, without a branch inside.
+        // One loop per activation, without a branch inside.
         match self.activation {
             Activation::Sigmoid => self.with(|a| Activation::Sigmoid.derivative(a)),
             Activation::Relu => self.with(|a| Activation::Relu.derivative(a)),
@@ -82,7 +83,7 @@ impl MultiplyByDerivative<'_> {
     }
 }
 
-/// The errors (a − y) · da/dz of squared error, flushed, and the loss.
+/// Computes the deltas (a − y) · da/dz for squared error, flushed, and the loss.
 pub(super) fn squared_error(
     activation: Activation,
     outputs: &PaddedMatrix<f32>,
