@@ -1,7 +1,7 @@
-//! The networks of the homework and the notebook on the CPU, on all of rayon's threads, and the kernels of their
-//! activations.
+//! Benchmarks of the homework's and the notebook's networks on the CPU, on all of rayon's threads,
+//! and of the kernels for their activations.
 //!
-//! The images are the built-in digits; as in MNIST, about four pixels of five are zero.
+//! The images are the built-in digits. As in MNIST, about four pixels out of five are zero.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -16,11 +16,11 @@ use neural_net::preset::Preset;
 use neural_net::training::{Hyperparameters, initial_parameters};
 use neural_net::{CpuEngine, Engine, Predictor, Samples};
 
-/// Number of images in the measured part of an epoch.
+/// Number of images in the measured slice of an epoch.
 const SLICE: usize = 2_048;
 /// Number of images in the notebook's batch.
 const NOTEBOOK: usize = 10_000;
-/// Number of inputs of an activation's kernel: they stay in L1.
+/// Number of inputs of an activation kernel. They stay in L1.
 const VALUES: usize = 4_096;
 
 /// The first `count` built-in digits.
@@ -31,14 +31,14 @@ fn digits(count: usize) -> Samples {
     LabelledImages { pixels: pixels.into(), labels, shape: (side, side) }.samples(0, count)
 }
 
-/// Training of a preset's network; each call of the returned closure is one pass over the samples.
+/// Trains a preset's network. Each call of the returned closure is one pass over the samples.
 fn pass<'a>(preset: Preset, samples: &'a Samples, batch_size: Option<usize>) -> impl FnMut() + 'a {
-    // The gradients of the homework's batches are summed: a larger batch needs a smaller rate.
+    // The gradients of the homework's batches are summed, so a larger batch needs a smaller rate.
     let learning_rate = batch_size.map_or(0.1, |size| 0.1_f64.min(1.6 / size as f64));
     pass_at(preset, samples, batch_size, learning_rate)
 }
 
-/// [`pass`] at this learning rate.
+/// [`pass`] with the given learning rate.
 fn pass_at<'a>(
     preset: Preset,
     samples: &'a Samples,
@@ -66,8 +66,8 @@ fn homework(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// At the default learning rate, larger batches saturate the network in the first passes: its tiny errors and activations
-/// must not cost more than others.
+/// At the default learning rate, larger batches saturate the network in the first passes. Its tiny
+/// deltas and activations must not make a pass slower.
 fn saturated(criterion: &mut Criterion) {
     let samples = digits(SLICE);
     let mut group = criterion.benchmark_group("saturated homework");
@@ -106,7 +106,7 @@ fn activations(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(VALUES as u64));
     let mut values = input.clone();
     group.bench_function("sigmoid", |bencher| {
-        // In place: the values soon are between 0.5 and 0.74, and the time does not depend on them.
+        // In place: the values are soon between 0.5 and 0.74, and the time does not depend on them.
         bencher.iter(|| activation::sigmoid_in_place(set, black_box(&mut values)));
     });
     let mut out = vec![MaybeUninit::uninit(); VALUES];

@@ -1,5 +1,5 @@
-//! Times predictions of the notebook's network, 784-10-10, of one image or a batch per call. `cargo xtask peers` runs
-//! it beside `xtask/peers/prediction.py`.
+//! Times predictions of the notebook's network, 784-10-10, for one image or a batch per call.
+//! `cargo xtask peers` runs it next to `xtask/peers/prediction.py`.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -19,9 +19,9 @@ use timing::{Measurement, Report, measure};
 
 /// Maximum batch size: the number of images in MNIST's test set.
 const MAX_BATCH: usize = 10_000;
-/// Calls in a repeat of a batch of one image, so that a repeat takes far longer than reading the clock.
+/// Calls per repeat for a batch of one image. A repeat then takes far longer than reading the clock.
 const CALLS: usize = 100;
-/// Maximum difference of an output from [`Network::predict`]'s.
+/// Maximum difference of an output from [`Network::predict`].
 const TOLERANCE: f32 = 1e-5;
 
 /// Times predictions of a 784-10-10 network with ReLU and softmax
@@ -86,8 +86,8 @@ fn time_one(predictor: &mut Predictor, images: &Array2<f32>, repeats: NonZeroUsi
     Measurement { min: min / CALLS as f64, median: median / CALLS as f64, repeats }
 }
 
-/// The data set's name, and the images as rows of values 0 … 1: MNIST's test images, or built-in digits if MNIST is not
-/// found.
+/// The data set's name, and the images as rows of values 0 … 1: MNIST's test images, or built-in
+/// digits if MNIST is not found.
 fn images(count: usize) -> Result<(String, Array2<f32>)> {
     let (name, pixels) = match find_mnist(None) {
         Some(directory) => {
@@ -103,7 +103,7 @@ fn images(count: usize) -> Result<(String, Array2<f32>)> {
     Ok((name, pixels.slice(s![..count, ..]).mapv(|pixel| f32::from(pixel) / 255.0)))
 }
 
-/// Compares the outputs of each image with [`Network::predict`]'s.
+/// Compares the outputs for each image with [`Network::predict`].
 fn check(network: &Network, images: &Array2<f32>, mut predict: impl FnMut(&[f32]) -> Vec<f32>) -> Result<(), String> {
     for (index, image) in images.outer_iter().enumerate() {
         let image = image.as_slice().expect("images are stored row by row");

@@ -1,5 +1,5 @@
-//! Times epochs of the regression studio's default network, 8-32-16-1 by Adam in batches of 128, on random rows. `cargo xtask peers` runs
-//! it beside `xtask/peers/regressor.py`.
+//! Times epochs of the regression studio's default network, 8-32-16-1 with Adam in batches of 128,
+//! on random rows. `cargo xtask peers` runs it next to `xtask/peers/regressor.py`.
 
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -16,13 +16,13 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt as _, SeedableRng as _};
 use timing::{Report, measure};
 
-/// The training rows of the studio's table, which has 800,000.
+/// Number of training rows in the studio's table of 800,000.
 const ROWS: usize = 560_000;
 /// Sizes of the layers.
 const SIZES: [usize; 4] = [8, 32, 16, 1];
-/// The limits ±√3 of uniform numbers of variance 1.
+/// The limits ±√3 of a uniform distribution with variance 1.
 const LIMIT: f32 = 1.732;
-/// Largest accepted mean of half the squared errors after training; half the targets' variance is 0.3.
+/// Largest accepted mean of half the squared errors after training. Half the targets' variance is 0.3.
 const MAX_LOSS: f64 = 0.005;
 
 /// Times epochs of the network 8-32-16-1 with ReLU on 560,000 rows
@@ -46,7 +46,7 @@ fn time_and_check(options: &HomeworkOptions, threads: usize) -> Result<ExitCode>
         momentum: 0.9,
         batch_size: Some(128),
         gradient: GradientScale::Mean,
-        // As many as anyone asks for.
+        // Effectively unlimited.
         epochs: usize::MAX,
         shuffle: true,
         seed: options.seed,
@@ -73,7 +73,8 @@ fn time_and_check(options: &HomeworkOptions, threads: usize) -> Result<ExitCode>
     Ok(report.finish())
 }
 
-/// Rows of numbers of mean 0 and variance 1, and the hyperbolic tangent of a linear function of each.
+/// Rows of values with mean 0 and variance 1, and the hyperbolic tangent of a linear function of
+/// each row.
 fn samples(seed: u64) -> Result<Samples> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut random = |shape| Array2::from_shape_simple_fn(shape, || rng.random_range(-LIMIT..LIMIT));

@@ -1,24 +1,24 @@
-//! Asynchronous training by ranks: the first ones are workers, the last ones masters. Layer i belongs to master i mod
-//! M.
+//! Asynchronous training on ranks. The first ranks are workers, the last ones masters. Master i mod
+//! M owns layer i.
 
 use mpi_driver::{Communicator, Error, Operation, Source};
 
 use crate::Hyperparameters;
 use crate::engine::{MasterLayer, Masters, Parameters, Says};
 
-/// What a master does about the staleness of a gradient.
+/// How a master treats the staleness of a gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Staleness {
-    /// It divides the learning rate by the staleness, if that is above 1 (W. Zhang, S. Gupta, X. Lian and J. Liu,
-    /// "Staleness-aware Async-SGD for Distributed Deep Learning", IJCAI 2016).
+    /// It divides the learning rate by the staleness if that is above 1 (W. Zhang, S. Gupta, X.
+    /// Lian and J. Liu, "Staleness-aware Async-SGD for Distributed Deep Learning", IJCAI 2016).
     #[default]
     Aware,
-    /// Nothing.
+    /// It ignores the staleness.
     Ignore,
 }
 
 impl Staleness {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 2] = [Self::Aware, Self::Ignore];
 
     /// The name on the command line.
@@ -29,7 +29,7 @@ impl Staleness {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::Aware => "Divide the learning rate by the staleness",
@@ -51,7 +51,8 @@ impl std::fmt::Display for Staleness {
     }
 }
 
-/// Tags: what a worker asks of a master, its gradients, and the answers for layer 0; those for others follow.
+/// Message tags: a worker's request to a master, its gradients, and the answers for layer 0. The
+/// answers for the other layers follow.
 const REQUEST: u16 = 1;
 const GRADIENTS: u16 = 2;
 const ANSWERS: u16 = 16;
@@ -59,7 +60,7 @@ const ANSWERS: u16 = 16;
 /// Maximum number of layers: each has two tags.
 pub const MAX_LAYERS: usize = 1000;
 
-/// The layer of a request that ends the master's work for a worker.
+/// The layer in a request that ends the master's work for a worker.
 const END: i32 = -1;
 
 /// The masters of a communicator, for [`WorkerEngine`](crate::engine::WorkerEngine).
@@ -72,13 +73,13 @@ pub struct CommunicatorMasters<'a> {
     versions: Vec<i32>,
 }
 
-/// The tag of the answers for a layer: its version, and, one more, its parameters.
+/// The tag of the answer with a layer's version. The next tag is the answer with its parameters.
 fn answer(layer: usize) -> u16 {
     ANSWERS + 2 * u16::try_from(layer).expect("the number of layers was checked")
 }
 
 impl<'a> CommunicatorMasters<'a> {
-    /// The last `masters` ranks of `world`. `workers` has the other ranks.
+    /// The last `masters` ranks of `world`. The other ranks form `workers`.
     pub fn new(world: &'a Communicator, workers: Communicator, masters: usize) -> Self {
         Self { world, workers, masters, versions: Vec::new() }
     }
@@ -153,7 +154,7 @@ impl Masters for CommunicatorMasters<'_> {
     }
 }
 
-/// Tells all masters that this worker needs them no more.
+/// Tells all masters that this worker no longer needs them.
 ///
 /// # Errors
 /// If a message cannot be sent.
@@ -161,29 +162,29 @@ pub fn leave(world: &Communicator, masters: usize) -> Result<(), Error> {
     (world.size() - masters..world.size()).try_for_each(|master| world.send(&[END, 0, 0], master, REQUEST))
 }
 
-/// Numbers of gradients by their staleness; the last element counts those of a larger one, too.
+/// Numbers of gradients by staleness. The last element also counts gradients with a larger staleness.
 pub type Histogram = [i32; 64];
 
-/// What a master does with gradients.
+/// How a master treats gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StalenessRule {
-    /// About those that update.
+    /// For gradients that are used.
     pub staleness: Staleness,
-    /// Maximum staleness: gradients beyond it are not used (bounded staleness).
+    /// Maximum staleness. Gradients beyond it are not used (bounded staleness).
     pub max: usize,
 }
 
-/// The gradients that masters have got.
+/// Statistics on the gradients that masters have received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// By their staleness.
+    /// Their numbers by staleness.
     pub histogram: Histogram,
-    /// Number of those that were too stale to be used.
+    /// Number of gradients that were too stale to be used.
     pub unused: i32,
 }
 
 impl Served {
-    /// Of no gradient.
+    /// Statistics on no gradients.
     pub const NONE: Self = Self { histogram: [0; 64], unused: 0 };
 
     /// The sum over all ranks.
@@ -202,7 +203,7 @@ impl Served {
         self.histogram.iter().map(|&count| u64::from(count.unsigned_abs())).sum()
     }
 
-    /// The mean staleness; None without gradients.
+    /// The mean staleness; `None` without gradients.
     pub fn mean(&self) -> Option<f64> {
         let staleness = self.histogram.iter().zip(0_u64..);
         let sum: u64 = staleness.map(|(&count, staleness)| u64::from(count.unsigned_abs()) * staleness).sum();
@@ -211,7 +212,7 @@ impl Served {
     }
 }
 
-/// The work of a master, until all workers have left ([`leave`]): answers requests in the order of their arrival.
+/// Runs a master until all workers have left ([`leave`]). It answers requests in the order of arrival.
 ///
 /// # Errors
 /// If a message cannot be sent or received.

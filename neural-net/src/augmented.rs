@@ -1,4 +1,4 @@
-//! Training on images whose distortion is another one in each epoch.
+//! Training on images that are distorted differently in each epoch.
 
 use std::ops::ControlFlow;
 
@@ -8,12 +8,12 @@ use ndarray::{ArcArray2, Array2, Axis};
 use perceptron::engine::{DeviceError, Engine, EngineError, Evaluation, Parameters};
 use perceptron::{CpuEngine, Hyperparameters, InputRow, Samples};
 
-/// Minimum number of images that are distorted together.
+/// Minimum number of images distorted together.
 const BLOCK: usize = 2048;
 
-/// Trains on the CPU, on a distortion of each image that worker threads compute ahead. An image's distortion follows
-/// from the seed, the epoch and the image's place in it, so that the weights do not depend on the number of workers.
-/// Evaluations are on the images as they are.
+/// Trains on the CPU on a distorted version of each image, which worker threads compute ahead. The
+/// distortion depends only on the seed, the epoch and the image's position in it, so the weights do
+/// not depend on the number of workers. Evaluations use the undistorted images.
 #[derive(Debug)]
 pub struct AugmentedEngine<'a> {
     images: Images<'a>,
@@ -24,7 +24,7 @@ pub struct AugmentedEngine<'a> {
     steps_before: usize,
 }
 
-/// What workers read.
+/// The data that workers read.
 #[derive(Clone, Copy, Debug)]
 struct Images<'a> {
     samples: &'a Samples,
@@ -32,11 +32,11 @@ struct Images<'a> {
     seed: u64,
 }
 
-/// Distorted images, and their targets.
+/// Distorted images and their targets.
 type Block = (ArcArray2<u8>, Array2<f32>);
 
 impl Images<'_> {
-    /// The distorted images of these samples, the first of which has this number in the run.
+    /// Distorts the images of these samples. `first` is the number of the first one in the run.
     fn block(self, samples: &[u32], first: u64) -> Block {
         let mut images = Array2::zeros((samples.len(), PIXELS));
         for ((mut out, &sample), number) in images.outer_iter_mut().zip(samples).zip(first..) {
@@ -52,7 +52,8 @@ impl Images<'_> {
 }
 
 impl<'a> AugmentedEngine<'a> {
-    /// An engine that trains the given parameters; without workers, the training thread distorts.
+    /// Creates an engine that trains the given parameters. Without workers, the training thread
+    /// distorts the images.
     ///
     /// # Panics
     /// If the samples are not images of bytes of a digit, or do not have the network's numbers of inputs and outputs.

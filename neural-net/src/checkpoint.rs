@@ -1,8 +1,10 @@
-//! Checkpoints of training runs: one safetensors file with the network, the optimizer's state and the progress. It is
-//! written atomically, so that the last checkpoint remains valid if the process is killed at any moment.
+//! Checkpoints of training runs: one safetensors file with the network, the optimizer's state and
+//! the progress. It is written atomically, so the last checkpoint remains valid if the process is
+//! killed at any moment.
 //!
-//! A process that writes checkpoints holds a lock of the directory from before it reads the existing one until it has
-//! written its last: see [`DirectoryLock`](crate::files::DirectoryLock). Reading alone needs no lock.
+//! A process that writes checkpoints holds a lock on the directory from before it reads the
+//! existing checkpoint until it has written its last one: see
+//! [`DirectoryLock`](crate::files::DirectoryLock). Reading alone needs no lock.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ pub struct Checkpoint {
     pub run: Run,
 }
 
-/// The settings that a training run's results depend on, except its parameters, and its progress.
+/// The settings that determine a training run's results, except its parameters, and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
@@ -36,7 +38,7 @@ pub struct Run {
     pub hyperparameters: Hyperparameters,
     /// The data set's name.
     pub dataset: String,
-    /// How the images show their digits. It is in the file's metadata.
+    /// How the images show their digits. Stored in the file's metadata.
     #[serde(skip)]
     pub convention: Convention,
     /// CRC-32 of the training and validation images and their labels.
@@ -51,7 +53,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Checks that every value is in its range.
+    /// Checks that every value is in range.
     ///
     /// # Errors
     /// The first value that is not, or that contradicts the others.
@@ -74,10 +76,10 @@ pub fn path_in(directory: &Path) -> PathBuf {
     directory.join(FILE_NAME)
 }
 
-/// Writes a checkpoint into `directory`, which is created if missing.
+/// Writes a checkpoint to `directory`, which is created if missing.
 ///
 /// # Errors
-/// If it cannot be written; an earlier checkpoint is then unchanged.
+/// If it cannot be written. An earlier checkpoint is then unchanged.
 pub fn save(directory: &Path, checkpoint: &Checkpoint) -> Result<(), ModelFileError> {
     let path = path_in(directory);
     crate::files::create_directory(directory).map_err(io_error(directory, "create"))?;
@@ -85,7 +87,7 @@ pub fn save(directory: &Path, checkpoint: &Checkpoint) -> Result<(), ModelFileEr
     crate::files::write_atomically(&path, &bytes).map_err(io_error(&path, "write"))
 }
 
-/// The bytes of a checkpoint file, which [`parse`] reads; errors name `path`.
+/// The bytes of a checkpoint file, for [`parse`]. Errors name `path`.
 ///
 /// # Errors
 /// If a value is not finite.
@@ -100,7 +102,7 @@ pub fn to_bytes(path: &Path, checkpoint: &Checkpoint) -> Result<Vec<u8>, ModelFi
     model_file::sealed(path, &tensors, metadata)
 }
 
-/// Reads the checkpoint in `directory`; None if there is none.
+/// Reads the checkpoint in `directory`. `None` if there is none.
 ///
 /// # Errors
 /// If the file cannot be read, is damaged, or is not a checkpoint.
@@ -112,15 +114,15 @@ pub fn read(directory: &Path) -> Result<Option<Loaded<Checkpoint>>, ModelFileErr
     }
 }
 
-/// [`read`] without the warning of a missing checksum.
+/// Reads like [`read`], without the warning about a missing checksum.
 ///
 /// # Errors
-/// Those of [`read`].
+/// The errors of [`read`].
 pub fn load(directory: &Path) -> Result<Option<Checkpoint>, ModelFileError> {
     Ok(read(directory)?.map(|loaded| loaded.content))
 }
 
-/// Parses the bytes of a checkpoint file; errors name `path`.
+/// Parses the bytes of a checkpoint file. Errors name `path`.
 ///
 /// # Errors
 /// If it is damaged, is not a checkpoint, or [`Run::validate`] fails.

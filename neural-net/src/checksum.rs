@@ -1,8 +1,9 @@
-//! SHA-256 digests that are stored inside the files that they verify.
+//! SHA-256 digests stored inside the files that they verify.
 //!
-//! A digest covers every byte of its file, with its own 64 digits as zeros. A change of a tensor, the metadata, a
-//! tensor's shape or the digest is therefore detected. Other programs can still read such files: the digest is a value
-//! of a safetensors file's metadata, or a comment on the first line of a text.
+//! A digest covers every byte of its file, with its own 64 digits replaced by zeros. It therefore
+//! detects a change of a tensor, the metadata, a tensor's shape or the digest. Other programs can
+//! still read such files: the digest is a metadata value of a safetensors file, or a comment on the
+//! first line of a text file.
 
 use std::ops::Range;
 
@@ -12,8 +13,9 @@ use sha2::{Digest, Sha256};
 pub const KEY: &str = "checksum";
 /// The key's value while the digest is computed.
 pub(crate) const NO_DIGEST: &str = "0000000000000000000000000000000000000000000000000000000000000000";
-/// The bytes before the digits in a safetensors file. Quotation marks inside a value are escaped, so these bytes occur
-/// only at the key; a tensor of this name has an object as its value, not a string.
+/// The bytes before the digits in a safetensors file. Quotation marks inside a value are escaped,
+/// so these bytes occur only at the key. A tensor with this name has an object as its value, not a
+/// string.
 const BEFORE: &[u8] = b"\"checksum\":\"";
 /// The text before the digits on a text's first line.
 const BEFORE_IN_TEXT: &str = "# sha256 ";
@@ -25,14 +27,14 @@ const AFTER_IN_TEXT: &str = " of the lines below; to edit them, copy the file wi
 pub enum Seal {
     /// The file has no digest.
     Missing,
-    /// The digest is that of the file.
+    /// The digest matches the file.
     Intact,
-    /// The digest differs: the file was changed.
+    /// The digest does not match: the file was changed.
     Broken,
 }
 
-/// Writes the digest into a safetensors file that has the key [`KEY`] with a value of 64 characters. Returns false if
-/// it does not have the key.
+/// Writes the digest into a safetensors file that has the key [`KEY`] with a value of 64
+/// characters. Returns false if the file lacks the key.
 pub fn seal(file: &mut [u8]) -> bool {
     let Some(digits) = digits(file) else { return false };
     if digits.end > file.len() {
@@ -56,7 +58,7 @@ pub fn check(file: &[u8]) -> Seal {
     }
 }
 
-/// The text, preceded by a line with its digest.
+/// Puts a line with its digest before the text.
 pub fn seal_text(text: &str) -> String {
     format!("{BEFORE_IN_TEXT}{}{AFTER_IN_TEXT}{text}", hex::encode(Sha256::digest(text)))
 }
@@ -72,8 +74,8 @@ pub fn check_text(text: &str) -> Seal {
     }
 }
 
-/// The range of the digits in a safetensors file, which has eight bytes of the header's length, the header, and the
-/// tensors.
+/// The range of the digits in a safetensors file. The file has eight bytes for the header's length,
+/// the header, and the tensors.
 fn digits(file: &[u8]) -> Option<Range<usize>> {
     let (length, rest) = file.split_first_chunk::<8>()?;
     let header = rest.get(..usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
@@ -81,7 +83,7 @@ fn digits(file: &[u8]) -> Option<Range<usize>> {
     Some(start..start + NO_DIGEST.len())
 }
 
-/// The digest of the file with zeros in place of the digits.
+/// The digest of the file with the digits replaced by zeros.
 fn digest_without(file: &[u8], digits: &Range<usize>) -> String {
     let mut digest = Sha256::new();
     digest.update(&file[..digits.start]);

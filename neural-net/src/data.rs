@@ -8,7 +8,8 @@ pub use digits::*;
 
 /// The conversion of [`LabelledImages`] to samples.
 pub trait ToSamples {
-    /// Images `first` … `first + count − 1` as samples: the bytes of the pixels, where b means b / 255, and one-hot labels.
+    /// Images `first` … `first + count − 1` as samples: pixel bytes, where b means b / 255, and
+    /// one-hot labels.
     ///
     /// # Panics
     /// If there are fewer than `first + count` images.

@@ -1,4 +1,4 @@
-//! The device that a network is trained on: the CPU, a GPU, or a model of one.
+//! The device for training a network: the CPU, a GPU, or a simulated GPU.
 
 mod step_times;
 
@@ -14,8 +14,8 @@ pub use self::step_times::StepTimes;
 
 use crate::names::display_and_parse_names;
 
-/// The user's choice. [`gpu::DeviceChoice`] is that of kernels alone: it lacks the CPU, which `auto` chooses here where
-/// there is no GPU.
+/// The user's choice. [`gpu::DeviceChoice`] is the choice for kernels: it lacks the CPU, which
+/// `auto` chooses here if there is no GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TrainingDevice {
@@ -24,11 +24,11 @@ pub enum TrainingDevice {
     Auto,
     /// The CPU.
     Cpu,
-    /// CUDA; an error if there is no usable GPU.
+    /// CUDA. It is an error if there is no usable GPU.
     Cuda,
     /// A slow simulator of a GPU, which checks the kernels.
     Simulator,
-    /// A slow interpreter of the kernels' PTX, which checks the compiled kernels, except for races.
+    /// A slow interpreter of the kernels' PTX, which checks the compiled kernels but not races.
     Ptx,
 }
 
@@ -37,7 +37,7 @@ display_and_parse_names!(TrainingDevice, "device");
 /// An available device.
 #[derive(Debug)]
 pub enum OpenedDevice {
-    /// The CPU; by [`TrainingDevice::Auto`], also the reason why no GPU is used.
+    /// The CPU. If [`TrainingDevice::Auto`] chose it, also the reason why no GPU is used.
     Cpu(Option<String>),
     /// A GPU, the simulator or the interpreter.
     Gpu(Device),
@@ -50,12 +50,12 @@ pub struct OnDevice<'a> {
     pub engine: Box<dyn Engine + 'a>,
     /// The device, never [`TrainingDevice::Auto`].
     pub device: TrainingDevice,
-    /// The times by which [`TrainingDevice::Auto`] chose it, if it measured any.
+    /// The times on which [`TrainingDevice::Auto`] based its choice, if it measured any.
     pub times: Option<StepTimes>,
 }
 
 impl TrainingDevice {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 5] = [Self::Auto, Self::Cpu, Self::Cuda, Self::Simulator, Self::Ptx];
 
     /// The name on the command line and in files.
@@ -69,7 +69,7 @@ impl TrainingDevice {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::Auto => "CUDA if there is a usable GPU, one process, and a step is faster there; otherwise the CPU",
@@ -80,7 +80,8 @@ impl TrainingDevice {
         }
     }
 
-    /// Runs `work` while another thread starts the GPU that [`open`](Self::open) may open with the same index.
+    /// Runs `work` while another thread starts the GPU that [`open`](Self::open) may open with the
+    /// same index.
     pub fn prepare_beside<R>(self, index: usize, work: impl FnOnce() -> R) -> R {
         std::thread::scope(|scope| {
             if matches!(self, Self::Auto | Self::Cuda) {
@@ -90,10 +91,11 @@ impl TrainingDevice {
         })
     }
 
-    /// Opens the device; of several GPUs, the one whose index is `index` modulo their number.
+    /// Opens the device. With several GPUs, `index` modulo their number selects one.
     ///
     /// # Errors
-    /// If a GPU is present and fails, if there is none and CUDA is chosen, or if the interpreter cannot load the PTX.
+    /// If a GPU is present but fails, if CUDA is chosen and there is no GPU, or if the interpreter
+    /// cannot load the PTX.
     pub fn open(self, index: usize) -> Result<OpenedDevice, OpenError> {
         let device = match self {
             Self::Cpu => return Ok(OpenedDevice::Cpu(None)),
@@ -101,7 +103,7 @@ impl TrainingDevice {
             Self::Simulator => Device::simulator(),
             Self::Ptx => {
                 let newest = PtxVariant::newest(&kernels_gpu::ptx::NETWORK).ok_or(OpenError::NoPtx)?;
-                // The tests check for races; here the check would make training several times slower.
+                // The tests check for races. Here, the check would make training several times slower.
                 Device::interpreter(newest, InterpreterOptions { check_races: false, ..InterpreterOptions::default() })?
             }
             Self::Auto => {
@@ -115,8 +117,9 @@ impl TrainingDevice {
         Ok(OpenedDevice::Gpu(device))
     }
 
-    /// An engine on the device that was opened by this choice. [`Auto`](Self::Auto) with a GPU measures a few steps there and on the CPU,
-    /// and takes the faster one, unless the options ask for a path of GPUs alone.
+    /// Creates an engine on the device that was opened for this choice. With a GPU,
+    /// [`Auto`](Self::Auto) measures a few steps there and on the CPU and takes the faster one,
+    /// unless the options ask for a GPU-only path.
     ///
     /// # Errors
     /// If the network or the samples are too large for the GPU, the options cannot be met, or the device fails.
@@ -144,14 +147,14 @@ impl TrainingDevice {
         drop((gpu, cpu));
         match times {
             Ok(times) if !times.is_gpu_faster() => Ok(with_cpu(Some(times))),
-            // What fails here fails in training too, which says why.
+            // If the measurement fails, training fails too and reports why.
             times => Ok(with_gpu(on_gpu()?, times.ok())),
         }
     }
 }
 
 impl OpenedDevice {
-    /// One line on why CUDA is not used, if [`TrainingDevice::Auto`] chose the CPU.
+    /// One line that says why CUDA is not used, if [`TrainingDevice::Auto`] chose the CPU.
     pub fn remark(&self) -> Option<String> {
         match self {
             Self::Cpu(reason) => reason.as_ref().map(|reason| format!("CUDA: not used: {reason}")),

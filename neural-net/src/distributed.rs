@@ -1,4 +1,4 @@
-//! Data-parallel training by ranks that exchange messages.
+//! Data-parallel training on ranks that exchange messages.
 
 use distributed_functions::{AllReduce, Rings, sum_in_order};
 use mpi_driver::{Communicator, Error};
@@ -14,13 +14,13 @@ pub struct CommunicatorRanks<'a> {
 }
 
 impl<'a> CommunicatorRanks<'a> {
-    /// The ranks of `communicator`, whose buffers are summed by `all_reduce`.
+    /// The ranks of `communicator`. `all_reduce` sums their buffers.
     pub fn new(communicator: &'a Communicator, all_reduce: AllReduce) -> Self {
         Self { communicator, all_reduce, rings: Rings::new() }
     }
 }
 
-/// A failed message as an error of training.
+/// Converts a failed message to a training error.
 fn failed(error: Error) -> EngineError {
     EngineError::Communication { reason: error.to_string() }
 }
@@ -35,7 +35,8 @@ impl Ranks for CommunicatorRanks<'_> {
     }
 
     fn sum_each(&mut self, buffers: &mut [&mut [f32]], fill: Fill) -> Result<(), EngineError> {
-        // After an error the sums are completed, so that no rank waits for this one before it ends the run.
+        // After an error, complete the sums anyway: no rank then waits for this one before it ends
+        // the run.
         let mut filled = Ok(());
         let mut fill = |index: usize, buffer: &mut [f32]| {
             if filled.is_ok() {

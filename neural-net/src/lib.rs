@@ -2,28 +2,32 @@
 //!
 //! - [`network`], [`activation`], [`loss`], [`samples`]: the mathematics and its data. [`mod@reference`] is the plain
 //!   implementation.
-//! - [`engine`]: the interface to the CPU and GPU implementations. [`predictor`] is the fast path for inference alone.
+//! - [`engine`]: the interface of the CPU and GPU implementations. [`predictor`] is the fast path
+//!   for inference alone.
 //! - [`training`]: epochs, sample permutations, history; [`preset`] holds the homework's and the notebook's settings.
 //! - [`diagnosis`]: why a training run fails, and what to change.
 //! - [`one_class`]: why a network assigns all samples to one class.
 //! - [`augmented`]: training on distorted images.
 //! - [`distributed`]: training by ranks that exchange messages; [`asynchronous`]: by workers and masters.
 //! - [`device`]: the choice of the device to train on.
-//! - [`data`]: MNIST's files, their download, and synthetic digits.
+//! - [`data`]: MNIST's files, how to download them, and synthetic digits.
 //! - [`model_file`], [`checkpoint`]: networks and training runs on disk, with a [`checksum`]. [`files`] writes them.
 //! - [`png`]: PNG images of a digit.
 //!
-//! From an image to a weight: [`data::Dataset::read`] reads MNIST's files, and [`data::ToSamples::samples`] turns images into
-//! samples. [`Training::run`] loops over the epochs, [`training::EpochSteps::train`] over the steps of an epoch, and
-//! [`Engine::train`] changes the weights in each step: [`CpuEngine`] on the CPU, [`GpuEngine`] on a GPU.
+//! From an image to a weight: [`data::Dataset::read`] reads MNIST's files, and
+//! [`data::ToSamples::samples`] turns images into samples. [`Training::run`] loops over the epochs,
+//! [`training::EpochSteps::train`] over the steps of an epoch, and [`Engine::train`] changes the
+//! weights in each step: [`CpuEngine`] on the CPU, [`GpuEngine`] on a GPU.
 //!
-//! On the CPU (`perceptron/src/engine/cpu`), `steps.rs` runs the steps. Without a team `Steps::run_chunks` does: `ChunkInputs::copy_in`
-//! (`chunk.rs`) copies the bytes of a batch, which become floats within the first layer's product (`kernels_cpu::nonzero_product`);
-//! `Chunk` passes forward and backward; `Layer::update` (`layer.rs`) changes the weights.
+//! On the CPU (`perceptron/src/engine/cpu`), `steps.rs` runs the steps. Without a thread team,
+//! `Steps::run_chunks` does this: `ChunkInputs::copy_in` (`chunk.rs`) copies the bytes of a batch,
+//! which the first layer's product (`kernels_cpu::nonzero_product`) converts to floats; `Chunk`
+//! runs the forward and backward passes; `Layer::update` (`layer.rs`) changes the weights.
 //!
-//! Most of it is in three crates, re-exported here under their modules' names: `perceptron` has the mathematics, which
-//! does not depend on files, `digits` the data, and `whole_files` is [`files`]. They are separate crates so that the
-//! numerical code is optimised in every build profile while the rest compiles fast. Nothing in the library prints.
+//! Most of the code is in three crates, re-exported here under their modules' names: `perceptron`
+//! has the mathematics, which does not depend on files, `digits` has the data, and `whole_files` is
+//! [`files`]. They are separate crates, so the numerical code is optimized in every build profile
+//! while the rest compiles fast. Nothing in the library prints.
 
 pub mod asynchronous;
 pub mod augmented;
@@ -40,7 +44,7 @@ pub use perceptron::{
     Activation, Architecture, CpuEngine, Engine, Hyperparameters, InputRow, Loss, Network, Predictor, Samples, Scalar,
     Training, activation, diagnosis, loss, names, network, one_class, predictor, preset, reference, samples, training,
 };
-/// The interface to the implementations of training and evaluation, and those on the CPU and on a GPU.
+/// The interface for training and evaluation, and its implementations on the CPU and on a GPU.
 pub mod engine {
     pub use gpu_engine::{GpuEngine, GpuEngineError, GpuOptions, GpuPath, NotPersistent, TrainingKernel, shard_engine};
     pub use perceptron::engine::*;

@@ -1,4 +1,4 @@
-//! Trains a network on handwritten digits, evaluates it, and reads digits with it.
+//! Trains a network on handwritten digits, evaluates it, and recognizes digits with it.
 
 mod program;
 

@@ -1,10 +1,12 @@
-//! Networks on disk, in the safetensors format, which NumPy, PyTorch and Hugging Face's tools open, too.
+//! Networks on disk, in the safetensors format, which NumPy, PyTorch and Hugging Face's tools can
+//! also open.
 //!
-//! Layer i's weights are the tensor `layers.i.weight` of shape (inputs, outputs), its biases `layers.i.bias`, both F32:
-//! a layer's outputs are the activation of x · W + b. PyTorch's `Linear` has the shape (outputs, inputs);
-//! [`save_for_pytorch`] writes that. The metadata contain the sizes, the activations, the normalisation of the inputs,
-//! how the images show their digits if not as MNIST's do, and the digest of the whole file, which detects damage; see
-//! [`crate::checksum`].
+//! Layer i's weights are the tensor `layers.i.weight` of shape (inputs, outputs), its biases
+//! `layers.i.bias`, both F32: a layer's outputs are the activation of x · W + b. PyTorch's `Linear`
+//! has the shape (outputs, inputs), which [`save_for_pytorch`] writes. The metadata contain the
+//! sizes, the activations, the normalization of the inputs, and how the images show their digits if
+//! they differ from MNIST's. They also contain the digest of the whole file, which detects damage;
+//! see [`crate::checksum`].
 
 mod tensor_file;
 
@@ -26,19 +28,20 @@ use crate::{Network, checksum};
 
 pub use self::tensor_file::{Format, TensorFile};
 
-/// The value of the metadata key `format`; other programs' files have another value or none.
+/// The value of the metadata key `format`. Other programs' files have a different value or none.
 const FORMAT: &str = "neural-net 2";
 /// The format of files without a checksum.
 const UNVERIFIED_FORMAT: &str = "neural-net 1";
-/// The value in files for PyTorch, which Hugging Face's tools expect.
+/// The value in files for PyTorch. Hugging Face's tools expect it.
 const PYTORCH_FORMAT: &str = "pt";
 /// The conversion of pixels 0 … 255 to inputs.
 const NORMALISATION: &str = "pixel / 255";
 /// The other metadata keys of a network.
 const KEYS: [&str; 5] = ["sizes", "hidden_activation", "output_activation", "normalisation", "dataset"];
-/// The metadata key of the images' [`Convention`]; files of networks trained on images like MNIST's do not have it.
+/// The metadata key of the images' [`Convention`]. It is missing in files of networks trained on
+/// images like MNIST's.
 pub(crate) const IMAGES_KEY: &str = "images";
-/// The optional metadata keys of a network: that, and those that a checkpoint has besides.
+/// The optional metadata keys of a network: [`IMAGES_KEY`], and the additional ones of a checkpoint.
 const OPTIONAL_KEYS: [&str; 3] = [IMAGES_KEY, "run", "momentum"];
 /// The other metadata keys of a checkpoint.
 pub(crate) const CHECKPOINT_KEYS: [&str; 7] =
@@ -51,7 +54,7 @@ pub struct Model {
     pub network: Network,
     /// The data set that it was trained on.
     pub dataset: String,
-    /// How its images show their digits.
+    /// How the set's images show their digits.
     pub convention: Convention,
 }
 
@@ -65,14 +68,14 @@ pub struct Loaded<T> {
 }
 
 impl<T> Loaded<T> {
-    /// The content. If the file has no checksum, `warn` gets the warning first.
+    /// Returns the content. If the file has no checksum, `warn` receives the warning first.
     pub fn into_content(self, warn: impl FnOnce(Unverified)) -> T {
         self.unverified.map(warn);
         self.content
     }
 }
 
-/// A file without a checksum. Its `Display` is a warning of one line.
+/// A file without a checksum. Its `Display` is a one-line warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unverified {
     /// The file.
@@ -86,8 +89,8 @@ impl fmt::Display for Unverified {
     }
 }
 
-/// The error of reading or writing a model file. The messages name the file; the cause, if any, is their
-/// [`source`](std::error::Error::source).
+/// The error of reading or writing a model file. The messages name the file. The cause, if any, is
+/// their [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum ModelFileError {
     /// The operating system's error.
@@ -113,7 +116,7 @@ pub enum ModelFileError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// The evidence.
+        /// What is wrong with it.
         reason: &'static str,
     },
     /// A weight, bias or velocity is infinite or NaN.
@@ -132,14 +135,14 @@ pub enum ModelFileError {
         /// The invalid value.
         invalid: InvalidValue,
     },
-    /// The file is a safetensors file of another program or kind.
+    /// The file is a safetensors file from another program or of another kind.
     #[error("{}: not saved by {program}: {reason}", path.display())]
     NotOurs {
         /// The file.
         path: PathBuf,
         /// The program that writes the expected files.
         program: &'static str,
-        /// The difference.
+        /// How the file differs.
         reason: String,
     },
     /// The metadata describe an invalid architecture.
@@ -160,15 +163,16 @@ pub enum ModelFileError {
     },
 }
 
-/// Writes a model, atomically.
+/// Writes a model atomically.
 ///
 /// # Errors
-/// If the file cannot be written; an earlier file is then unchanged.
+/// If the file cannot be written. An earlier file is then unchanged.
 pub fn save(path: &Path, model: &Model) -> Result<(), ModelFileError> {
     write_tensors(path, &network_tensors("layers", &model.network), metadata(model))
 }
 
-/// Checks that a model can be saved to `path`, before a training run whose result would be lost otherwise.
+/// Checks that a model can be saved to `path`. Called before training, since the result would
+/// otherwise be lost.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -184,18 +188,18 @@ pub fn read(path: &Path) -> Result<Loaded<Model>, ModelFileError> {
     parse(path, std::fs::read(path).map_err(io_error(path, "read"))?)
 }
 
-/// [`read`] without the warning of a missing checksum.
+/// Reads like [`read`], without the warning about a missing checksum.
 ///
 /// # Errors
-/// Those of [`read`].
+/// The errors of [`read`].
 pub fn load(path: &Path) -> Result<Model, ModelFileError> {
     Ok(read(path)?.content)
 }
 
-/// Parses the bytes of a model file; errors name `path`.
+/// Parses the bytes of a model file. Errors name `path`.
 ///
 /// # Errors
-/// Those of [`read`], except I/O errors.
+/// The errors of [`read`], except I/O errors.
 pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Model>, ModelFileError> {
     let file = parse_ours(path, bytes, &KEYS, &OPTIONAL_KEYS)?;
     let architecture = file.architecture()?;
@@ -205,22 +209,22 @@ pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Loaded<Model>, ModelFileErro
     Ok(file.loaded(Model { network, dataset, convention }))
 }
 
-/// The convention of the images in a file's metadata.
+/// The image convention in a file's metadata.
 pub(crate) fn convention(file: &TensorFile) -> Result<Convention, ModelFileError> {
     let Ok(text) = file.metadata(IMAGES_KEY) else { return Ok(Convention::default()) };
     text.parse().map_err(|_| file.not_ours(format!("unknown {IMAGES_KEY} {text:?}")))
 }
 
-/// Writes a model as the state of a `torch.nn.Sequential` of `Linear` layers with an activation after each, atomically:
-/// layer i's weights are the tensor `2i.weight` of shape (outputs, inputs), its biases `2i.bias`. [`read`] does not
-/// read it.
+/// Writes a model atomically as the state of a `torch.nn.Sequential` of `Linear` layers, each
+/// followed by an activation. Layer i's weights are the tensor `2i.weight` of shape (outputs,
+/// inputs), its biases `2i.bias`. [`read`] cannot read such files.
 ///
 /// # Errors
-/// If the file cannot be written; an earlier file is then unchanged.
+/// If the file cannot be written. An earlier file is then unchanged.
 pub fn save_for_pytorch(path: &Path, model: &Model) -> Result<(), ModelFileError> {
     let layers = model.network.weights().iter().zip(model.network.biases()).enumerate();
     let tensors = layers.flat_map(|(layer, (weights, biases))| {
-        // The activations are the modules between.
+        // The activations are the modules in between.
         let (module, transposed) = (2 * layer, weights.t());
         [
             (format!("{module}.weight"), transposed.shape().to_vec(), transposed.iter().copied().collect()),
@@ -233,7 +237,7 @@ pub fn save_for_pytorch(path: &Path, model: &Model) -> Result<(), ModelFileError
     write_tensors(path, &tensors, metadata)
 }
 
-/// The metadata of a network; a checkpoint adds its own.
+/// The metadata of a network. A checkpoint adds its own.
 pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
     let architecture = model.network.architecture();
     let sizes: Vec<String> = architecture.sizes().iter().map(ToString::to_string).collect();
@@ -257,12 +261,12 @@ pub(crate) fn metadata(model: &Model) -> HashMap<String, String> {
 /// A tensor's name, shape and elements.
 pub type NamedTensor = (String, Vec<usize>, Vec<f32>);
 
-/// A network's tensors, with names that begin with `prefix`.
+/// A network's tensors, with `prefix` before their names.
 pub fn network_tensors(prefix: &str, network: &Network) -> Vec<NamedTensor> {
     layer_tensors(prefix, network.weights().iter().zip(network.biases()))
 }
 
-/// The tensors of a network and of its optimizer's state.
+/// The tensors of a network and its optimizer's state.
 pub fn parameter_tensors(parameters: &Parameters) -> Vec<NamedTensor> {
     let mut tensors = network_tensors("layers", &parameters.network);
     for (prefix, state) in [("velocities", &parameters.velocities), ("squares", &parameters.squares)] {
@@ -289,7 +293,7 @@ fn layer_tensors<'a>(
 /// Writes a safetensors file with a checksum, atomically.
 ///
 /// # Errors
-/// If a value is not finite, or the file cannot be written; an earlier file is then unchanged.
+/// If a value is not finite, or the file cannot be written. An earlier file is then unchanged.
 pub fn write_tensors(
     path: &Path,
     tensors: &[NamedTensor],
@@ -298,13 +302,13 @@ pub fn write_tensors(
     write_atomically(path, &sealed(path, tensors, metadata)?).map_err(io_error(path, "write"))
 }
 
-/// The bytes that [`write_tensors`] writes; errors name `path`.
+/// The bytes that [`write_tensors`] writes. Errors name `path`.
 pub(crate) fn sealed(
     path: &Path,
     tensors: &[NamedTensor],
     mut metadata: HashMap<String, String>,
 ) -> Result<Vec<u8>, ModelFileError> {
-    // Reading rejects values that are not finite.
+    // Reading rejects non-finite values.
     if let Some((tensor, ..)) = tensors.iter().find(|(_, _, elements)| !elements.iter().all(|value| value.is_finite()))
     {
         return Err(ModelFileError::NotFinite { path: path.to_path_buf(), tensor: tensor.clone() });
@@ -337,11 +341,11 @@ fn serialize(
     Ok(file)
 }
 
-/// Sorts the keys in the header of a safetensors file, so that equal contents are equal files.
+/// Sorts the keys in the header of a safetensors file, so equal contents give equal files.
 fn sort_header(file: &mut [u8]) {
     let (length, rest) = file.split_first_chunk_mut::<8>().expect("a safetensors file begins with its header's length");
     let header = &mut rest[..u64::from_le_bytes(*length) as usize];
-    // A map of serde_json is sorted.
+    // serde_json's map is sorted.
     let keys: serde_json::Map<String, serde_json::Value> =
         serde_json::from_slice(header).expect("the header is a JSON object");
     let sorted = serde_json::to_vec(&keys).expect("JSON can be written as JSON");
@@ -349,7 +353,8 @@ fn sort_header(file: &mut [u8]) {
     header[sorted.len()..].fill(b' ');
 }
 
-/// Parses the bytes of a file of this program, whose metadata have the keys `keys` and may have the keys `optional`.
+/// Parses the bytes of one of this program's files. Its metadata have the keys `keys` and may have
+/// the keys `optional`.
 pub(crate) fn parse_ours(
     path: &Path,
     bytes: Vec<u8>,

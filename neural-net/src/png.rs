@@ -1,4 +1,4 @@
-//! Reading PNG images of one digit.
+//! Reads PNG images of one digit.
 
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use crate::data::drawing::{self, MIN_CONTRAST, NoDigit};
 
 pub use crate::data::drawing::Background;
 
-/// The error of reading an image. The messages name the file; the cause, if any, is their
+/// The error of reading an image. The messages name the file. The cause, if any, is their
 /// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
@@ -45,7 +45,7 @@ pub enum PngError {
         /// The cause.
         source: DecodingError,
     },
-    /// The palette's size is not a multiple of three bytes, on which the decoder panics.
+    /// The palette's size is not a multiple of three bytes. The decoder would panic on it.
     #[error("{}: its palette has {bytes} bytes, not a multiple of 3: the file is damaged", path.display())]
     Palette {
         /// The file.
@@ -68,35 +68,35 @@ pub enum PngError {
     NoDigit {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         reason: NoDigit,
     },
 }
 
 /// Maximum width and height of an image in pixels.
 pub const MAX_SIDE: u32 = 4096;
-/// Maximum memory of the decoder: twice an image of the largest size, of four components of 16 bits.
+/// Maximum memory of the decoder: twice the largest image, with four components of 16 bits.
 const DECODER_BYTES: usize = 2 * 8 * (MAX_SIDE as usize).pow(2);
 
-/// A digit as a network reads it.
+/// A digit in the form that a network takes as input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digit {
-    /// Grey pixels, row by row: 0 for the background and 255 for the digit.
+    /// Gray pixels, row by row: 0 for the background and 255 for the digit.
     pub pixels: Vec<u8>,
-    /// How the image differed from the digit, brightness first.
+    /// The changes made to the image to get the digit, brightness first.
     pub changes: Vec<Change>,
-    /// Number of other objects in the image, without specks, lines and frames.
+    /// Number of other objects in the image, not counting specks, lines and frames.
     pub other_objects: usize,
 }
 
-/// A change on the way from an image to a digit.
+/// A change made to an image to get the digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The image was dark on light.
     Inverted,
-    /// All that is visible has one brightness, and the opacity is the ink.
+    /// All visible pixels have the same brightness, so the opacity is the ink.
     FromOpacity,
-    /// The digit of an image of this width and height was scaled and centred.
+    /// The digit of an image of this width and height was scaled and centered.
     Centred([u32; 2]),
 }
 
@@ -110,10 +110,11 @@ impl fmt::Display for Change {
     }
 }
 
-/// The digit in a PNG file, as `side` × `side` pixels, light on dark.
+/// Reads the digit in a PNG file as `side` × `side` pixels, light on dark.
 ///
-/// [`drawing::find_digit`] finds it. Transparent pixels are white, unless all others have one brightness: then the opacity is
-/// the ink, of whatever colour, and `background` has no effect.
+/// [`drawing::find_digit`] finds the digit. Transparent pixels count as white, unless all others
+/// have the same brightness. Then the opacity is the ink, whatever its color, and `background` has
+/// no effect.
 ///
 /// # Errors
 /// If the file cannot be read, is not a PNG file, is damaged, is too large, or has no digit.
@@ -149,7 +150,8 @@ pub fn read_digit(path: &Path, side: u32, background: Background) -> Result<Digi
     Ok(Digit { pixels: digit.pixels.into_iter().collect(), changes, other_objects: digit.other_objects })
 }
 
-/// The first image of the file, dark on light if its opacity is the ink, and whether it is. Otherwise it is on white.
+/// Decodes the file's first image. Also returns whether its opacity is the ink; the image is then
+/// dark on light. Otherwise, transparent pixels are on white.
 fn decoded(mut decoder: Decoder<io::Cursor<&Vec<u8>>>) -> Result<(Array2<u8>, bool), DecodingError> {
     decoder.set_transformations(Transformations::normalize_to_color8());
     let mut reader = decoder.read_info()?;
@@ -168,7 +170,8 @@ fn decoded(mut decoder: Decoder<io::Cursor<&Vec<u8>>>) -> Result<(Array2<u8>, bo
     Ok((image.expect("the decoder returns all pixels of the frame"), is_opacity))
 }
 
-/// Pixels of a brightness and an opacity without the opacity, and whether it is the ink.
+/// Removes the opacity from pixels of brightness and opacity. Also returns whether the opacity is
+/// the ink.
 fn opaque(pixels: impl Iterator<Item = [u8; 2]> + Clone) -> (Vec<u8>, bool) {
     let most = pixels.clone().map(|[_, alpha]| alpha).max().unwrap_or(0);
     let least = pixels.clone().map(|[_, alpha]| alpha).min().unwrap_or(0);
@@ -189,7 +192,7 @@ fn brightness([red, green, blue]: [u8; 3]) -> u8 {
     ((2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue) + 5_000) / 10_000) as u8
 }
 
-/// The format of a file that other programs may have named .png, by its first bytes.
+/// Detects from its first bytes the format of a file that another program may have named .png.
 fn other_format(file: &[u8]) -> Option<&'static str> {
     let begins: [(&str, &[u8]); 9] = [
         ("JPEG", b"\xff\xd8\xff"),
@@ -203,7 +206,7 @@ fn other_format(file: &[u8]) -> Option<&'static str> {
         ("JPEG XL", b"\xff\x0a"),
     ];
     let found = begins.into_iter().find(|(_, start)| file.starts_with(start)).map(|(kind, _)| kind);
-    // RIFF and ISO base media files name their kind after four bytes of a length or before.
+    // RIFF and ISO base media files state their kind after a four-byte length or before it.
     let kind = |at: usize| file.get(at..at + 4);
     found.or_else(|| match (kind(0), kind(4), kind(8)) {
         (Some(b"RIFF"), _, Some(b"WEBP")) => Some("WebP"),
@@ -213,7 +216,8 @@ fn other_format(file: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// The size in bytes of the first palette of a PNG file: 8 bytes, then chunks of a length, a type, data and a checksum.
+/// The size in bytes of the first palette of a PNG file, which is 8 bytes, then chunks with a
+/// length, a type, data and a checksum.
 fn palette_bytes(file: &[u8]) -> Option<usize> {
     let mut rest = file.get(8..)?;
     loop {

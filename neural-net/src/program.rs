@@ -1,4 +1,4 @@
-//! The command-line program; its output is text or one JSON object.
+//! The command-line program. Its output is text or one JSON object.
 
 pub(crate) mod arguments;
 mod console;

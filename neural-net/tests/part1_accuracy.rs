@@ -1,4 +1,4 @@
-//! The networks' accuracies are above their targets, and not suspiciously high.
+//! The networks' accuracies are above their targets but not suspiciously high.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,7 +15,7 @@ fn mnist_directory() -> Option<PathBuf> {
     test_support::path_in("MNIST_DIR", test_support::Need::Mnist)
 }
 
-/// The test accuracy that the program reports, in percent.
+/// Returns the test accuracy that the program reports, in percent.
 fn test_accuracy(arguments: &[&str], mnist: &PathBuf) -> f64 {
     let output =
         Command::new(env!("CARGO_BIN_EXE_neural-net")).args(arguments).env("MNIST_DIR", mnist).output().unwrap();
@@ -74,7 +74,7 @@ fn part1_the_builtin_digits_need_more_than_a_linear_model() {
     let accuracy = accuracy_on_builtin_digits(&dataset, Preset::Homework.architecture().unwrap(), &homework);
     assert!((0.95..0.999).contains(&accuracy), "the homework network reaches {accuracy}");
 
-    // Softmax regression, the best linear model, with several learning rates.
+    // Softmax regression is the best linear model. Try several learning rates.
     let linear = Architecture::new(vec![784, 10], Activation::Identity, Activation::Softmax).unwrap();
     let best = [0.05, 0.1, 0.2].map(|learning_rate| {
         let hyperparameters = Hyperparameters {

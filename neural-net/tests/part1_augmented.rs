@@ -37,7 +37,7 @@ fn order() -> Vec<u32> {
     (0..COUNT as u32).rev().collect()
 }
 
-/// Trains two epochs; returns the parameters and the losses of all steps.
+/// Trains two epochs. Returns the parameters and the losses of all steps.
 fn train(engine: &mut impl Engine) -> (Parameters, Vec<f64>) {
     let mut losses = vec![];
     for epoch in 0..2 {
@@ -77,7 +77,7 @@ fn part1_augmented_weights_do_not_depend_on_the_workers_nor_on_interruptions() {
     for workers in [1, 2, 5] {
         assert!(train(&mut engine(&parameters, workers)) == expected, "{workers} workers");
     }
-    // The second epoch has other distortions than the first.
+    // The second epoch's distortions differ from the first's.
     let plain = train(&mut CpuEngine::new(&samples, &parameters, &hyperparameters));
     assert_ne!(expected.1[0], plain.1[0]);
 

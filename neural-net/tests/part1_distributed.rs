@@ -1,4 +1,4 @@
-//! Data-parallel training, on ranks that are threads.
+//! Data-parallel training on ranks that are threads.
 
 mod support;
 
@@ -30,7 +30,7 @@ fn engine<'a>(
     ShardEngine::new(samples, parameters, hyperparameters, ranks)
 }
 
-/// Trains on this number of ranks; returns the parameters and the summed loss on each.
+/// Trains on this number of ranks. Returns each rank's parameters and summed loss.
 fn trained(
     ranks: usize,
     all_reduce: AllReduce,
@@ -82,7 +82,7 @@ fn homework(optimizer: Optimizer) -> (Samples, Parameters, Hyperparameters, Vec<
     (samples, parameters, hyperparameters, (0..300).collect())
 }
 
-/// Where ranks compute.
+/// Where the ranks compute.
 #[derive(Clone, Copy, Debug)]
 enum On {
     Cpu,
@@ -90,7 +90,8 @@ enum On {
     Gpu,
 }
 
-/// Trains on this number of ranks, in order; returns the parameters, which have the same bits on each.
+/// Trains on this number of ranks, in order. Returns the parameters, which have the same bits on
+/// each rank.
 fn trained_on(
     on: On,
     ranks: usize,
@@ -144,7 +145,7 @@ proptest! {
     }
 }
 
-/// Ranks on GPUs train as those on the CPU do.
+/// Checks that ranks on GPUs train like ranks on the CPU.
 fn check_on_gpus(on: On, case: Case, ranks: usize) -> Result<(), TestCaseError> {
     let count = case.count.min(40);
     let (samples, parameters, hyperparameters) = of_case(Case { count, ..case });
@@ -188,7 +189,8 @@ fn part1_a_single_rank_has_the_bits_of_the_cpu_engine() {
     }
 }
 
-/// One rank ends the run; all end after the same step, with the same weights, and resume to the bits of an unbroken run.
+/// One rank ends the run. All ranks end after the same step with the same weights, and resuming
+/// gives the bits of an uninterrupted run.
 #[test]
 fn part1_a_run_that_one_rank_ends_resumes_on_all() {
     let (samples, parameters, hyperparameters, order) = homework(Optimizer::Adam);
@@ -233,7 +235,7 @@ fn part1_a_rank_that_fails_ends_the_others_with_an_error() {
     assert!(results[1].is_some());
 }
 
-/// A rank that cannot compute its gradients completes the step with the others, and then fails.
+/// A rank that cannot compute its gradients completes the step with the others and then fails.
 #[test]
 fn part1_an_error_of_one_rank_leaves_no_rank_waiting() {
     for all_reduce in AllReduce::ALL {
@@ -252,8 +254,8 @@ fn part1_an_error_of_one_rank_leaves_no_rank_waiting() {
     }
 }
 
-/// Trains asynchronously on `workers` ranks and `masters` more, with `after_step` on each worker; returns each worker's
-/// parameters or error, and the number of updates at all masters.
+/// Trains asynchronously on `workers` ranks and `masters` more, with `after_step` on each worker.
+/// Returns each worker's parameters or error, and the total number of updates at all masters.
 fn trained_by_masters(
     (workers, masters): (usize, usize),
     staleness: Staleness,
@@ -286,7 +288,7 @@ fn trained_by_masters(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// A single worker has fresh parameters in each step.
+    /// A single worker has current parameters in each step.
     #[test]
     fn part1_a_single_worker_trains_as_the_reference_does(case in case(), masters in 1_usize..4) {
         let Case { architecture, hyperparameters, count, seed } = case;
@@ -303,7 +305,7 @@ proptest! {
         prop_assume!(!expected.is_at_a_kink);
         let trained = results[0].as_ref().unwrap();
         assert_close(&trained.network, &expected.network, TOLERANCE)?;
-        // The optimizer's state comes back, too, to be kept in a checkpoint.
+        // The optimizer's state also comes back, for checkpoints.
         let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
         engine.train(&order, 0, &mut |_, _| ControlFlow::Continue(())).unwrap();
         let by_engine = engine.parameters().unwrap();
@@ -359,7 +361,7 @@ fn part1_a_worker_that_ends_or_diverges_ends_all_workers() {
     }
 }
 
-/// With a bound of 0 only gradients of the current parameters count.
+/// With a bound of 0, only gradients of the current parameters are used.
 #[test]
 fn part1_gradients_that_are_too_stale_are_not_used() {
     let (samples, parameters, hyperparameters, order) = homework(Optimizer::Sgd);

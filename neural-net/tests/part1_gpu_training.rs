@@ -1,4 +1,4 @@
-//! A whole training run on a GPU agrees with the CPU's: in the simulator, and on a GPU if there is one.
+//! A whole training run on a GPU agrees with the CPU's, in the simulator and on a GPU if there is one.
 
 mod support;
 
@@ -61,7 +61,7 @@ fn largest_difference(a: &Network, b: &Network) -> f32 {
 
 const PATHS: [GpuPath; 2] = [GpuPath::Steps, GpuPath::Persistent];
 
-/// A small network on a few hundred of the built-in digits, with momentum and a remainder batch.
+/// A small network on a few hundred of the built-in digits, with momentum and an incomplete last batch.
 #[test]
 fn part1_gpu_training_reaches_the_weights_of_the_cpu() {
     let dataset = small_dataset();
@@ -95,7 +95,7 @@ fn part1_gpu_training_reaches_the_weights_of_the_cpu() {
     }
 }
 
-/// Velocities that do not fit into shared memory are in global memory, with the same results.
+/// Velocities that do not fit in shared memory are kept in global memory, with the same results.
 #[test]
 fn part1_gpu_training_is_the_same_where_velocities_do_not_fit_into_shared_memory() {
     let dataset = small_dataset();
@@ -124,7 +124,7 @@ fn part1_gpu_training_is_the_same_where_velocities_do_not_fit_into_shared_memory
     assert!(matches!(one_less, Err(GpuEngineError::NotPersistent(NotPersistent::SharedMemory { .. }))));
 }
 
-/// After the first step, the weights are the CPU's except for rounding.
+/// After the first step, the weights equal the CPU's except for rounding.
 #[test]
 fn part1_gpu_training_agrees_with_the_cpu_after_one_step() {
     let dataset = small_dataset();
@@ -150,7 +150,8 @@ fn part1_gpu_training_agrees_with_the_cpu_after_one_step() {
     }
 }
 
-/// The tolerance is half a percentage point, the difference between two seeds; an error in a kernel costs more.
+/// The tolerance is half a percentage point, the difference between two seeds. A bug in a kernel
+/// costs more.
 fn check_on_a_gpu(dataset: &Dataset) {
     let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
     let hyperparameters = Preset::Homework.hyperparameters();

@@ -1,8 +1,8 @@
-//! The same seed gives the same weights, bit for bit, on every processor with fused multiply-add and on every system: the
-//! digests below are those of all of them. Processors without it (`KERNELS_CPU=portable`) have bits of their own, the same on
-//! every system.
+//! The same seed gives the same weights, bit for bit, on every system and every processor with
+//! fused multiply-add. The digests below hold for all of them. Processors without it
+//! (`KERNELS_CPU=portable`) have different bits, which are also the same on every system.
 //!
-//! A digest that changes with a change of the arithmetic is expected; the test prints the new ones.
+//! A change of the arithmetic is expected to change the digests. The test prints the new ones.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 const COUNT: usize = 640;
 
-/// Built-in digits, whose pixels are part of what the digests cover.
+/// Built-in digits. The digests also cover their pixels.
 fn digits() -> Samples {
     let (pixels, labels) = builtin_digits::draw(COUNT, 11);
     let pixels = ArcArray2::from_shape_vec((COUNT, 784), pixels).unwrap();
@@ -59,7 +59,7 @@ fn digest<E: Engine>(engine: E, samples: &Samples, hyperparameters: &Hyperparame
     hex::encode(&hash.finalize()[..8])
 }
 
-/// Trains with several numbers of threads, whose digests must be equal.
+/// Trains with several numbers of threads, which must give the same digest.
 fn trained(
     samples: &Samples,
     sizes: &[usize],

@@ -1,4 +1,5 @@
-//! How a set shows its digits: other sets in MNIST's format have rows and columns exchanged, or dark ink on light paper.
+//! How a data set shows its digits. Other sets in MNIST's format swap rows and columns, or have
+//! dark ink on light paper.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +18,7 @@ pub struct Convention {
 }
 
 impl Convention {
-    /// All of them, MNIST's first.
+    /// All conventions, MNIST's first.
     pub const ALL: [Self; 4] = [
         Self { dark_on_light: false, transposed: false },
         Self { dark_on_light: true, transposed: false },
@@ -25,12 +26,14 @@ impl Convention {
         Self { dark_on_light: true, transposed: true },
     ];
 
-    /// What MNIST's statistics say about the first 5,000 images of a set.
+    /// Detects the convention of the first 5,000 images of a set from MNIST's statistics.
     ///
-    /// They are dark on light if most of the pixels at their borders are light. They are transposed if the means of
-    /// their classes, on a grid of 7 × 7 cells, have a mean correlation with MNIST's of more than 0.7 that way, and of
-    /// 0.1 less as they are. (MNIST itself: 1.0 as it is, 0.62 transposed; no sample of 100 of its images of 200 tried
-    /// comes within 0.117.) Fewer than 100 images, and images that are not square, are not judged by that.
+    /// The images are dark on light if most of their border pixels are light. They are transposed
+    /// if their class means, on a grid of 7 × 7 cells, correlate with MNIST's when transposed: the
+    /// mean correlation must exceed 0.7, and exceed the correlation without transposing by more
+    /// than 0.1. (MNIST itself: 1.0 as is, 0.62 transposed. Of 200 samples of 100 of its images
+    /// each, none comes within 0.117.) Sets of fewer than 100 images, and images that are not
+    /// square, count as not transposed.
     pub fn of(images: &LabelledImages) -> Self {
         const EXAMINED: usize = 5_000;
         const LEAST: usize = 100;
@@ -68,7 +71,7 @@ impl Convention {
     }
 }
 
-/// The value in the metadata of a saved network, which [`FromStr`] reads, and in messages.
+/// Writes the value for a saved network's metadata and for messages. [`FromStr`] parses it.
 impl fmt::Display for Convention {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(if self.dark_on_light { "dark on light" } else { "light on dark" })?;
@@ -76,7 +79,7 @@ impl fmt::Display for Convention {
     }
 }
 
-/// The text is not one that [`Convention`]'s `Display` writes.
+/// The error for a text that [`Convention`]'s `Display` does not produce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a convention of images")]
 pub struct UnknownConvention;
@@ -89,12 +92,12 @@ impl FromStr for Convention {
     }
 }
 
-/// Rows and columns of the grid on which means are compared.
+/// Number of rows and of columns of the grid on which class means are compared.
 const GRID: usize = 7;
-/// Number of its cells.
+/// Number of grid cells.
 const CELLS: usize = GRID * GRID;
 
-/// Whether most of the pixels at the borders of the first `count` images are light.
+/// Whether most of the border pixels of the first `count` images are light.
 fn has_light_borders(images: &LabelledImages, count: usize) -> bool {
     let (rows, columns) = images.shape;
     let (mut light, mut all) = (0_usize, 0_usize);
@@ -110,7 +113,7 @@ fn has_light_borders(images: &LabelledImages, count: usize) -> bool {
     2 * light > all
 }
 
-/// The mean of each class in the first `count` images, on the grid; None for a class without an image.
+/// The mean of each class in the first `count` images, on the grid. `None` for a class without images.
 fn class_means(images: &LabelledImages, count: usize) -> [Option<[f64; CELLS]>; CLASSES] {
     let side = images.shape.0;
     let cell_of: Vec<usize> =
@@ -131,7 +134,7 @@ fn class_means(images: &LabelledImages, count: usize) -> [Option<[f64; CELLS]>; 
     })
 }
 
-/// The mean over the classes of the correlation with MNIST's means.
+/// The correlation with MNIST's class means, averaged over the classes.
 fn mean_correlation(means: &[Option<[f64; CELLS]>; CLASSES], transposed: bool) -> f64 {
     let correlations = means.iter().zip(&MNIST_MEANS).filter_map(|(mean, reference)| {
         let mean = (*mean)?;
@@ -142,7 +145,7 @@ fn mean_correlation(means: &[Option<[f64; CELLS]>; CLASSES], transposed: bool) -
     correlations.iter().sum::<f64>() / correlations.len().max(1) as f64
 }
 
-/// Pearson's correlation; 0 where one of the two is constant.
+/// Pearson's correlation, or 0 if one of the two is constant.
 fn correlation(left: &[f64; CELLS], right: &[f64; CELLS]) -> f64 {
     let centred = |values: &[f64; CELLS]| {
         let mean = values.iter().sum::<f64>() / CELLS as f64;

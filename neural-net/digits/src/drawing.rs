@@ -1,4 +1,4 @@
-//! The digit in a drawing or a photo, as MNIST's images show it.
+//! Extracts the digit from a drawing or a photo, in the form of MNIST's images.
 
 mod format;
 mod objects;
@@ -9,18 +9,19 @@ use ndarray::Array2;
 
 use objects::Found;
 
-/// Grey values 0 … 255, rows × columns, not empty.
+/// Gray values 0 … 255, rows × columns, not empty.
 type Grey = Array2<u8>;
 
-/// Minimum difference in brightness between ink and paper, of 255.
+/// Minimum difference in brightness between ink and paper, on a scale of 0 to 255.
 pub const MIN_CONTRAST: u8 = 16;
-/// Maximum width and height in pixels of the image in which the digit is searched; larger ones are shrunk to it.
+/// Maximum width and height in pixels of the image to search for the digit. Larger images are
+/// shrunk to this size.
 const WORKING_SIDE: usize = 1024;
 
 /// The brightness of an image's background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Background {
-    /// That of most pixels near the ink.
+    /// The brightness of most pixels near the ink.
     #[default]
     Auto,
     /// Dark, as in MNIST.
@@ -36,16 +37,16 @@ pub struct Digit {
     pub pixels: Array2<u8>,
     /// Whether the drawing is dark on light.
     pub is_inverted: bool,
-    /// Whether the digit was scaled and centred.
+    /// Whether the digit was scaled and centered.
     pub is_centred: bool,
-    /// Number of other objects in the drawing, without specks, lines and frames.
+    /// Number of other objects in the drawing, not counting specks, lines and frames.
     pub other_objects: usize,
 }
 
 /// The reason why a drawing has no digit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoDigit {
-    /// Nothing differs clearly from the background, or only specks and lines do.
+    /// Nothing differs clearly from the background, except specks and lines.
     #[error("nothing is drawn: no digit differs clearly from the background")]
     Blank,
     /// No object has most of the ink.
@@ -56,14 +57,15 @@ pub enum NoDigit {
     },
 }
 
-/// The digit in a drawing, as `side` × `side` pixels, light on dark.
+/// Finds the digit in a drawing and returns it as `side` × `side` pixels, light on dark.
 ///
-/// The object with the most ink is scaled to 20 of 28 pixels and centred by its mass, as in MNIST; a drawing whose
-/// digit has that box and centre already keeps its pixels. Ink is what is darker than the paper around it, or lighter
-/// on dark paper, so that a shadow is none; specks, ruled lines and frames are ignored.
+/// The object with the most ink is scaled to 20 of 28 pixels and centered by its mass, as in MNIST.
+/// If the digit already has that box and center, the drawing keeps its pixels. Ink is whatever is
+/// darker than the paper around it, or lighter on dark paper, so shadows are not mistaken for ink.
+/// Specks, ruled lines and frames are ignored.
 ///
 /// # Errors
-/// If there is no digit, or several objects of which none stands out.
+/// If there is no digit, or there are several objects and none stands out.
 pub fn find_digit(drawing: Array2<u8>, side: usize, background: Background) -> Result<Digit, NoDigit> {
     let drawing = format::shrunk(drawing, WORKING_SIDE);
     let (ink, is_inverted) = paper::ink(&drawing, background).ok_or(NoDigit::Blank)?;

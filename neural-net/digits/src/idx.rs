@@ -1,5 +1,6 @@
-//! IDX files, the format of MNIST: a magic number with the element type and the number of dimensions, the sizes, and
-//! the elements (LeCun, Cortes and Burges, "The MNIST database of handwritten digits"). Raw or compressed by gzip.
+//! IDX files, the format of MNIST: a magic number with the element type and the number of
+//! dimensions, the sizes, and the elements (LeCun, Cortes and Burges, "The MNIST database of
+//! handwritten digits"). A file may be raw or gzip-compressed.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -16,7 +17,7 @@ const IMAGES_MAGIC: u32 = 0x0000_0803;
 /// Unsigned bytes in one dimension.
 const LABELS_MAGIC: u32 = 0x0000_0801;
 
-/// A missing or invalid file. Each message names it; the cause of [`IdxError::Read`] is its
+/// A missing or invalid file. Each message names the file. The cause of [`IdxError::Read`] is its
 /// [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum IdxError {
@@ -34,7 +35,7 @@ pub enum IdxError {
     /// The file has no bytes.
     #[error("{}: the file is empty", .0.display())]
     Empty(PathBuf),
-    /// The magic number differs from that of the expected kind.
+    /// The magic number is not the expected one.
     #[error("{}: starts with {found:#010x} instead of {expected:#010x}: not an IDX file of {kind}", path.display())]
     WrongMagic {
         /// The file.
@@ -64,7 +65,7 @@ pub enum IdxError {
         /// The size in bytes that the header states.
         expected: u64,
     },
-    /// Sizes with a product of 0, or above the limit of 2 GiB.
+    /// The product of the sizes is 0 or above the limit of 2 GiB.
     #[error("{}: its header states invalid sizes {sizes:?}", path.display())]
     WrongSizes {
         /// The file.
@@ -82,7 +83,7 @@ pub enum IdxError {
         /// The label.
         label: u8,
     },
-    /// Different numbers of images and labels.
+    /// The numbers of images and labels differ.
     #[error("{} has {images} images and {} has {labels} labels", images_path.display(), labels_path.display())]
     DifferentCounts {
         /// The images' file.
@@ -137,7 +138,7 @@ pub fn read_labels(path: &Path) -> Result<Vec<u8>, IdxError> {
     }
 }
 
-/// MNIST's four files: the two parts of their names, which are joined by a hyphen.
+/// MNIST's four files, each as the two parts of its name. A hyphen joins the parts.
 pub const FILES: [(&str, &str); 4] = [
     ("train-images", "idx3-ubyte"),
     ("train-labels", "idx1-ubyte"),
@@ -150,12 +151,13 @@ pub(super) fn any_file_in(directory: &Path) -> bool {
     FILES.iter().any(|(stem, kind)| find_file(directory, stem, kind).is_ok())
 }
 
-/// Those of MNIST's files that are in `directory`, as [`read_labelled_images`] finds them.
+/// The MNIST files that exist in `directory`, found like in [`read_labelled_images`].
 pub fn files_in(directory: &Path) -> Vec<PathBuf> {
     FILES.iter().filter_map(|(stem, kind)| find_file(directory, stem, kind).ok()).collect()
 }
 
-/// Finds one of MNIST's files, named `train-images-idx3-ubyte` or, as in some archives, `train-images.idx3-ubyte`.
+/// Finds one of MNIST's files, named `train-images-idx3-ubyte` or, in some archives,
+/// `train-images.idx3-ubyte`.
 fn find_file(directory: &Path, stem: &str, kind: &str) -> Result<PathBuf, IdxError> {
     let names = ["-", "."].into_iter().flat_map(|dot| ["", ".gz"].map(|suffix| format!("{stem}{dot}{kind}{suffix}")));
     let found = names.map(|name| directory.join(name)).find(|path| path.is_file());
@@ -191,11 +193,13 @@ fn read_idx<const N: usize>(path: &Path, magic: u32, kind: &'static str) -> Resu
     let Some(total) = total else { return Err(IdxError::WrongSizes { path: path.to_path_buf(), sizes }) };
     let expected = header_bytes as u64 + total;
 
-    // One allocation of the stated size, limited by what a file of this size can contain, so that it never grows.
+    // A single allocation of the stated size, limited by what a file of this size can contain. It
+    // never grows.
     let mut bytes = memory::zero_bytes(total.min(max_bytes) as usize);
     let filled = fill(&mut reader, &mut bytes).map_err(read_error)?;
     bytes.truncate(filled);
-    // One byte more than stated: it detects a longer file, and makes the decompressor verify its checksum at the end.
+    // One byte more than stated. This detects a longer file and makes the decompressor verify the
+    // final checksum.
     reader.take(total + 1 - filled as u64).read_to_end(&mut bytes).map_err(read_error)?;
     let found = header_bytes as u64 + bytes.len() as u64;
     if found < expected {
@@ -207,15 +211,15 @@ fn read_idx<const N: usize>(path: &Path, magic: u32, kind: &'static str) -> Resu
     Ok((std::array::from_fn(|dimension| sizes[dimension] as usize), bytes))
 }
 
-/// Maximum size of the content, forty times MNIST's, so that a damaged header cannot exhaust the memory.
+/// Maximum size of the content, forty times MNIST's. A damaged header then cannot exhaust memory.
 const MAX_BYTES: u64 = 2 << 30;
 /// Maximum compression ratio of deflate (RFC 1951: 258 bytes from two bits).
 const MAX_RATIO: u64 = 1032;
 /// Size of the read buffer in bytes.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Opens a file for reading, decompressed if it starts with gzip's magic number, whatever its name. Also returns an
-/// upper bound of the content's size in bytes.
+/// Opens a file for reading. Decompresses it if it starts with gzip's magic number, whatever its
+/// name. Also returns an upper bound for the content's size in bytes.
 fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
     let mut file = File::open(path)?;
     let bytes = file.metadata()?.len();
@@ -229,7 +233,7 @@ fn open(path: &Path) -> io::Result<(Box<dyn Read>, u64)> {
     })
 }
 
-/// Reads until `buffer` is full or the end is reached; returns the number of bytes read.
+/// Reads until `buffer` is full or the end is reached. Returns the number of bytes read.
 fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -263,7 +267,8 @@ mod tests {
         assert!(!any_file_in(directory.path()));
     }
 
-    /// Three bytes, one a call, with an interruption before each; then the end, or another error.
+    /// Yields three bytes, one per call, with an interruption before each. Then it yields the end
+    /// or another error.
     struct Interrupted {
         calls: u8,
         fails: bool,

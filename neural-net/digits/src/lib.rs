@@ -1,4 +1,4 @@
-//! Labelled images: MNIST's files, the search for them, and synthetic digits.
+//! Labeled images: MNIST's files, the search for them, and synthetic digits.
 
 pub mod builtin_digits;
 pub mod convention;
@@ -16,16 +16,16 @@ use idx::IdxError;
 /// The number of classes: the digits 0 … 9.
 pub const CLASSES: usize = 10;
 
-/// Seed of the built-in digits that replace a missing MNIST. It is constant, so that a saved network is evaluated on
-/// test images that it was not trained on.
+/// Seed of the built-in digits that replace a missing MNIST. It is constant, so a saved network is
+/// evaluated on test images that it was not trained on.
 pub const BUILTIN_SEED: u64 = 0;
 
-/// Grey images with their labels.
+/// Gray images with their labels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelledImages {
-    /// One image a row, 0 background … 255 ink, *N* × (rows · columns).
+    /// One image per row, 0 (background) … 255 (ink), *N* × (rows · columns).
     pub pixels: ArcArray2<u8>,
-    /// The digits, 0 … 9, *N* of them.
+    /// The *N* digits, 0 … 9.
     pub labels: Vec<u8>,
     /// Rows and columns of an image.
     pub shape: (usize, usize),
@@ -36,13 +36,14 @@ pub struct LabelledImages {
 pub struct Dataset {
     /// The name in printed results.
     pub name: String,
-    /// Whether these are MNIST's 60,000 and 10,000 images and their labels, each with its checksum.
+    /// Whether these are MNIST's 60,000 training and 10,000 test images with their labels, verified
+    /// by checksums.
     pub is_mnist: bool,
     /// How the training images show their digits.
     pub convention: Convention,
-    /// The training set, from which validation images are taken, too.
+    /// The training set. Validation images are taken from it too.
     pub train: LabelledImages,
-    /// The test set, for the final measurement only.
+    /// The test set, only for the final measurement.
     pub test: LabelledImages,
 }
 
@@ -70,11 +71,11 @@ impl Dataset {
         }
     }
 
-    /// Reads four files with MNIST's names from `directory`, in parallel on rayon's current thread pool. The name is
-    /// "MNIST" if they are MNIST's, else the directory's.
+    /// Reads four files with MNIST's names from `directory`, in parallel on rayon's current thread
+    /// pool. The data set's name is "MNIST" if they are MNIST's, otherwise the directory's name.
     ///
     /// # Errors
-    /// If one is missing or invalid; the message names it.
+    /// If a file is missing or invalid; the message names it.
     pub fn read(directory: &Path) -> Result<Self, IdxError> {
         let (train, test) = rayon::join(
             || idx::read_labelled_images(directory, "train"),
@@ -109,7 +110,7 @@ impl Dataset {
     }
 }
 
-/// Number of images, and CRC-32 of their pixels and of their labels, of one part of MNIST.
+/// For one part of MNIST: the number of images, and the CRC-32 of their pixels and of their labels.
 type Checksums = (usize, u32, u32);
 const MNIST_TRAIN: Checksums = (60_000, 0x5cc4_ba61, 0xba07_e8ef);
 const MNIST_TEST: Checksums = (10_000, 0xe4ca_5f57, 0xee86_04d9);
@@ -121,7 +122,7 @@ fn is_mnist(images: &LabelledImages, (count, pixels, labels): Checksums) -> bool
         && images.pixels.as_slice().is_some_and(|bytes| crc32fast::hash(bytes) == pixels)
 }
 
-/// A directory's name; that of the one above where its own says nothing about the images.
+/// A directory's name, or its parent's if its own says nothing about the images.
 fn name_of(directory: &Path) -> String {
     let path = std::path::absolute(directory).unwrap_or_else(|_| directory.to_path_buf());
     let names: Vec<&OsStr> = path.iter().rev().collect();
@@ -129,12 +130,13 @@ fn name_of(directory: &Path) -> String {
     name.map_or_else(|| "these images".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The directory of MNIST's files: `explicit`, or else the directory that the environment variable `MNIST_DIR` names,
-/// or else `data/mnist` in the current directory, the user's cache directory, or `data`, if the files are there. None if
-/// not found.
+/// Finds the directory of MNIST's files: `explicit` if given, otherwise the directory in the
+/// environment variable `MNIST_DIR`. Otherwise it is `data/mnist` in the current directory, the
+/// user's cache directory, or `data`, whichever has the files. `None` if there is none.
 ///
-/// The files may be deeper, in `MNIST/raw`, as torchvision keeps them. A directory that is named is returned without
-/// files, too, so that a wrong one is an error later rather than silently other data.
+/// The files may be deeper, in `MNIST/raw`, where torchvision keeps them. A directory named by
+/// `explicit` or `MNIST_DIR` is returned even without files. A wrong name then causes an error
+/// later instead of silently using other data.
 pub fn find_mnist(explicit: Option<&Path>) -> Option<PathBuf> {
     let named = explicit.map(Path::to_path_buf).or_else(|| {
         let from_environment = std::env::var_os("MNIST_DIR").filter(|value| !value.is_empty());
@@ -149,14 +151,15 @@ pub fn find_mnist(explicit: Option<&Path>) -> Option<PathBuf> {
     }
 }
 
-/// The first directory with one of MNIST's files of `directory` and those in it where torchvision keeps them.
+/// The first directory with one of MNIST's files: `directory` itself or the ones inside it where
+/// torchvision keeps them.
 fn with_files(directory: &Path) -> Option<PathBuf> {
     let places = [directory.to_path_buf(), directory.join("MNIST/raw"), directory.join("raw")];
     places.into_iter().find(|place| idx::any_file_in(place))
 }
 
-/// The target directory of a download: `explicit`, or else the user's cache directory, or else `data/mnist` in the
-/// current directory.
+/// The target directory of a download: `explicit`, otherwise the user's cache directory, otherwise
+/// `data/mnist` in the current directory.
 pub fn download_directory(explicit: Option<&Path>) -> PathBuf {
     explicit.map(Path::to_path_buf).or_else(|| default_directories().pop()).unwrap_or_default()
 }

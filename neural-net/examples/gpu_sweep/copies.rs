@@ -1,4 +1,4 @@
-//! The five parts of a computation with copies, by the host's clock.
+//! Times the five parts of a computation with copies, by the host's clock.
 
 use std::time::Instant;
 
@@ -12,18 +12,19 @@ use super::Sweep;
 /// Elements of a matrix: 1000 × 1000 integers of 4 bytes.
 const ELEMENTS: usize = 1_000_000;
 const UNTIMED_ELEMENTS: usize = 1000;
-/// What is timed of the maximum of two matrices.
+/// The timed parts of the maximum of two matrices.
 const PARTS: [&str; 5] =
     ["allocate three of 4 MB", "upload two of 4 MB", "launch and wait", "download one of 4 MB", "free three of 4 MB"];
 
 impl Sweep {
-    /// The maximum of two matrices, from memory of the host to memory of the host, as a program allocates it; then copies of the same
-    /// size from and to page-locked memory, which are limited by the link.
+    /// Times the maximum of two matrices from host memory to host memory, allocated as a program
+    /// does. Then times copies of the same size from and to page-locked memory, which are limited
+    /// by the link.
     pub(super) fn copies(&mut self) -> Result<()> {
         let elements = if self.device.is_gpu() { ELEMENTS } else { UNTIMED_ELEMENTS };
         let (a, b) = (vec![1; elements], vec![2; elements]);
         let mut seconds = PARTS.map(|_| Vec::new());
-        // The first is to warm up.
+        // The first one is a warm-up.
         for _ in 0..=self.repeats.get() {
             for (all, one) in seconds.iter_mut().zip(parts(&self.device, &a, &b)?) {
                 all.push(one);

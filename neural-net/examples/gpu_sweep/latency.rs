@@ -1,4 +1,4 @@
-//! Latencies of launches and barriers, and of a cluster's shared memory.
+//! Latencies of launches, barriers and a cluster's shared memory.
 
 use std::cell::RefCell;
 
@@ -11,11 +11,11 @@ use kernels_gpu::latency::{
 use super::training::BLOCKS;
 use super::{Sweep, beyond};
 
-/// Threads of a block in the barriers' launches, as many as in the persistent kernel.
+/// Threads of a block in the launches with barriers, as many as in the persistent kernel.
 const THREADS: u32 = 256;
-/// Empty launches between two events, or in one graph.
+/// Number of empty launches between two events, or in one graph.
 const LAUNCHES: u32 = 200;
-/// Replays of that graph between two events.
+/// Number of replays of that graph between two events.
 const REPLAYS: u32 = 20;
 
 impl Sweep {
@@ -23,7 +23,7 @@ impl Sweep {
         let empty = || self.device.launch(&empty_kernel, LaunchConfig::new(1, 32), ()).map(drop);
         let alone = self.device.time_repeats(self.repeats, |_| empty())?;
         let in_a_row = self.device.time_repeats(self.repeats, |_| (0..LAUNCHES).try_for_each(|_| empty()))?;
-        // The capture and the upload of the graph count in either time, and cancel out.
+        // The graph's capture and upload are part of both times and cancel out.
         let replayed = |times: u32| {
             self.device.time_repeats(self.repeats, |_| {
                 self.device.replay(times as usize, |recorder| {
@@ -51,7 +51,7 @@ impl Sweep {
         self.exchanges()
     }
 
-    /// Latencies within a cluster of 16 blocks, where the device has such clusters.
+    /// Latencies within a cluster of 16 blocks, if the device supports such clusters.
     fn cluster(&mut self) -> Result<()> {
         let config = LaunchConfig::new(CLUSTER, THREADS).clusters_of(CLUSTER);
         if self.device.max_clusters(&cluster_barriers, config)? == 0 {
@@ -71,7 +71,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Exchanges of all blocks of a cluster, by its size.
+    /// Times exchanges between all blocks of a cluster, by cluster size.
     fn exchanges(&mut self) -> Result<()> {
         macro_rules! exchanges {
             ($($blocks:literal)*) => {$({
@@ -97,7 +97,7 @@ fn no_clusters_of(blocks: u32) -> String {
     format!("the device has no clusters of {blocks} blocks")
 }
 
-/// The label of the time of an exchange.
+/// The label for the time of an exchange.
 fn exchange_label(blocks: u32) -> String {
     format!("exchange of 256 bytes with each, {blocks} blocks")
 }

@@ -1,4 +1,5 @@
-//! Latencies, rates of arithmetic and memory, the parts of a copy, and training steps: `cargo xtask gpu-check` runs it.
+//! Measures latencies, rates of arithmetic and memory, the parts of a copy, and training steps.
+//! `cargo xtask gpu-check` runs it.
 
 mod copies;
 mod latency;
@@ -17,7 +18,7 @@ use timing::{Measurement, Report};
 
 use self::training::Problem;
 
-/// Rounds of a timed launch, and those on a device that is not timed.
+/// Rounds of a timed launch on a device that is timed, and on one that is not.
 const ROUNDS: u32 = 1000;
 const UNTIMED_ROUNDS: u32 = 2;
 
@@ -42,12 +43,12 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
-    /// What a program waits for before its first kernel has run, once: driver, device, kernels
+    /// Startup until the first kernel has run, measured once: driver, device, kernels
     Start,
     /// Empty launches, one by one and in a graph; barriers of a block, a cluster and the grid; loads within a cluster, and
     /// exchanges in clusters of 2, 4, 8 and 16 blocks
     Latency,
-    /// Products of tensor cores and multiply-adds of a multiprocessor, and what memory moves
+    /// Tensor-core products and multiply-adds of a multiprocessor, and the memory bandwidth
     Rates,
     /// The five parts of a computation with copies: allocate, upload, launch, download, free
     Copies,
@@ -96,7 +97,8 @@ struct Sweep {
 }
 
 impl Sweep {
-    /// Times one round of a launch of many, each of `operations` of that name: the time of a launch without rounds is subtracted.
+    /// Times one round of a launch with many rounds, each with `operations` of that name. Subtracts
+    /// the time of a launch without rounds.
     fn rounds(
         &mut self,
         label: &str,
@@ -110,7 +112,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Records the seconds of one of `count` operations, where the device has times.
+    /// Records the seconds of one of `count` operations, if the device reports times.
     fn time(&mut self, label: &str, seconds: Option<Vec<f64>>, count: u32) {
         let one = |seconds: Vec<f64>| seconds.into_iter().map(|seconds| seconds / f64::from(count)).collect();
         if let Some(measurement) = seconds.map(one).and_then(Measurement::of) {
@@ -119,7 +121,7 @@ impl Sweep {
     }
 }
 
-/// Each time less the median of the other ones.
+/// Each time minus the median of the other times.
 fn beyond(seconds: Option<Vec<f64>>, other: Option<Vec<f64>>) -> Option<Vec<f64>> {
     let other = other.and_then(Measurement::of)?.median;
     Some(seconds?.into_iter().map(|seconds| (seconds - other).max(0.0)).collect())

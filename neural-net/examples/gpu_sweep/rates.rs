@@ -1,4 +1,4 @@
-//! What a multiprocessor computes, and what the GPU's memory moves.
+//! Measures a multiprocessor's arithmetic rate and the GPU's memory rate.
 
 use std::cell::RefCell;
 
@@ -9,10 +9,11 @@ use kernels_gpu::latency::{SUMS, multiply_add_rate_f64, tensor_rate_bf16, tensor
 
 use super::Sweep;
 
-/// Threads of the block that computes: four warps for each of a multiprocessor's schedulers.
+/// Threads of the computing block: four warps for each of a multiprocessor's schedulers.
 const THREADS: u32 = 512;
 const WARPS: u32 = THREADS / 32;
-/// Values of each array of the kernel that reads two and writes one: 256 MiB, several times an L2 cache.
+/// Elements of each array for the kernel that reads two and writes one: 256 MiB, several times an
+/// L2 cache.
 const VALUES: usize = 1 << 26;
 const UNTIMED_VALUES: usize = 1 << 10;
 
@@ -35,7 +36,7 @@ impl Sweep {
         self.memory()
     }
 
-    /// The time of a byte of the GPU's memory, of a kernel that reads two arrays and writes one.
+    /// Measures the time per byte of GPU memory with a kernel that reads two arrays and writes one.
     fn memory(&mut self) -> Result<()> {
         let values = if self.device.is_gpu() { VALUES } else { UNTIMED_VALUES };
         let quads = values / 4;

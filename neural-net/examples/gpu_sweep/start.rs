@@ -1,4 +1,5 @@
-//! What a process waits for until its first kernel has run, by the host's clock: each once, since the second time is another.
+//! Times a process's start until its first kernel has run, by the host's clock. Each part is timed
+//! once: a repeat would be faster.
 
 use std::time::Instant;
 
@@ -9,10 +10,10 @@ use kernels_gpu::network::persistent::cluster::{self, network_train_cluster};
 
 use super::Sweep;
 
-/// The driver and the GPU's context have been started.
+/// The times at which the driver and the GPU's context started.
 pub(super) struct Prepared {
     seconds: f64,
-    /// The end of it.
+    /// When the start was complete.
     end: Instant,
 }
 
@@ -25,7 +26,7 @@ pub(super) fn prepared() -> Prepared {
 }
 
 impl Sweep {
-    /// The parts of the start. The device has just been opened.
+    /// Times the parts of the start. The device has just been opened.
     pub(super) fn start(&mut self, prepared: Prepared) -> Result<()> {
         let mut last = prepared.end;
         let mut since_last = || {
@@ -41,7 +42,7 @@ impl Sweep {
         let first = since_last();
         launch()?;
         let second = since_last();
-        // The driver loads the kernel before it knows how many clusters fit.
+        // The driver must load the kernel to determine how many clusters fit.
         let config = LaunchConfig::new(cluster::BLOCKS, cluster::THREADS).with_dynamic_shared(cluster::SHARED_BYTES);
         self.device.max_clusters(&network_train_cluster, config.clusters_of(cluster::BLOCKS))?;
         let loaded = since_last();

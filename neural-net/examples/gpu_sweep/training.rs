@@ -16,14 +16,14 @@ use timing::seconds_of_repeats;
 
 use super::Sweep;
 
-/// The maximum numbers of blocks that are compared; the plan of the homework's network has at most 32.
+/// The block limits to compare. The plan for the homework's network has at most 32 blocks.
 pub(super) const BLOCKS: [u32; 3] = [8, 16, 32];
 
-/// The layers of the regressor, regression-studio's default.
+/// The layers of the regressor, which is regression-studio's default.
 const REGRESSOR: [usize; 4] = [8, 32, 16, 1];
 
 impl Sweep {
-    /// Steps in one launch, by the number of blocks, and as the engine chooses.
+    /// Times steps in one launch, by number of blocks, and with the engine's choice.
     pub(super) fn persistent(&mut self, problem: &Problem) -> Result<()> {
         for max_blocks in BLOCKS.map(NonZeroU32::new) {
             let options = GpuOptions { path: GpuPath::Persistent, max_blocks, no_clusters: true };
@@ -32,12 +32,12 @@ impl Sweep {
         self.training(&GpuOptions { path: GpuPath::Persistent, ..GpuOptions::default() }, problem, "")
     }
 
-    /// Steps as launches for each.
+    /// Times steps that take several launches each.
     pub(super) fn launches(&mut self, problem: &Problem) -> Result<()> {
         self.training(&GpuOptions { path: GpuPath::Steps, ..GpuOptions::default() }, problem, "")
     }
 
-    /// The regressor's steps, in one launch and as launches for each.
+    /// Times the regressor's steps, in one launch and with several launches per step.
     pub(super) fn adam(&mut self, problem: &Problem) -> Result<()> {
         for path in [GpuPath::Persistent, GpuPath::Steps] {
             self.training(&GpuOptions { path, ..GpuOptions::default() }, problem, ", regressor")?;
@@ -45,7 +45,8 @@ impl Sweep {
         Ok(())
     }
 
-    /// Times steps by the host's clock around calls of all of them. The label names the kernel that the engine chose.
+    /// Times steps by the host's clock, around calls that run all of them. The label names the
+    /// kernel that the engine chose.
     fn training(&mut self, options: &GpuOptions, problem: &Problem, of: &str) -> Result<()> {
         let Problem { hyperparameters, samples, parameters, order, steps } = problem;
         let mut engine = GpuEngine::new(&self.device, samples, parameters, hyperparameters, options)?;
@@ -71,7 +72,7 @@ impl Sweep {
     }
 }
 
-/// Samples of the steps, and what trains on them.
+/// The samples of the steps, and the settings of the network that trains on them.
 pub(super) struct Problem {
     hyperparameters: Hyperparameters,
     samples: Samples,
@@ -81,7 +82,8 @@ pub(super) struct Problem {
 }
 
 impl Problem {
-    /// The homework's network on random images with random labels; four of five pixels are zero, as in MNIST.
+    /// The homework's network on random images with random labels. Four pixels out of five are
+    /// zero, as in MNIST.
     pub(super) fn homework(steps: NonZeroUsize) -> Result<Self> {
         let pixel =
             |rng: &mut ChaCha8Rng| if rng.random_bool(0.8) { 0.0 } else { f32::from(rng.random::<u8>()) / 255.0 };

@@ -1,4 +1,4 @@
-//! How long a training step takes on a GPU and on the CPU, measured on a few steps.
+//! The time of a training step on a GPU and on the CPU, measured over a few steps.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -7,9 +7,9 @@ use std::time::Duration;
 use perceptron::Hyperparameters;
 use perceptron::engine::{Engine, EngineError};
 
-/// Time that is measured on either side; a GPU ends the group of steps that it has begun.
+/// Time to measure on each side. A GPU finishes the group of steps that it has started.
 const MEASURED: Duration = Duration::from_millis(20);
-/// Time before it, in which threads start, kernels are loaded and caches fill.
+/// Warm-up time, in which threads start, kernels are loaded and caches fill.
 const WARM_UP: Duration = Duration::from_millis(5);
 /// Maximum number of measured steps.
 const MAX_STEPS: usize = 1000;
@@ -25,11 +25,12 @@ pub struct StepTimes {
 }
 
 impl StepTimes {
-    /// Trains a few steps on both engines, which hold the `samples` training samples, and measures them by `clock`, the time since any
-    /// moment. Their parameters are of no use afterwards.
+    /// Trains a few steps on both engines, which hold the `samples` training samples, and measures
+    /// them. `clock` returns the time since an arbitrary moment. The engines' parameters are
+    /// useless afterwards.
     ///
     /// # Errors
-    /// If an engine fails, or the training diverges.
+    /// If an engine fails, or training diverges.
     pub fn measure(
         [gpu, cpu]: [&mut dyn Engine; 2],
         hyperparameters: &Hyperparameters,
@@ -60,7 +61,7 @@ impl fmt::Display for StepTimes {
     }
 }
 
-/// The mean time of the steps that an engine begins within `duration`, at most once through the order.
+/// The mean time of the steps that an engine starts within `duration`, using the order at most once.
 fn mean_of(
     engine: &mut dyn Engine,
     order: &[u32],

@@ -1,4 +1,5 @@
-//! Strict reading of safetensors files: damaged, missing, surplus and not finite data are errors that name them.
+//! Strict reading of safetensors files: damaged, missing, surplus and non-finite data cause errors
+//! that name them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -16,7 +17,7 @@ use crate::engine::{LayerArrays, Parameters};
 use crate::training::Optimizer;
 use crate::{Architecture, Network};
 
-/// A program's file format: the identification and the metadata keys of one kind of its files.
+/// A program's file format: the identification and metadata keys of one kind of file.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// The program that writes them.
@@ -25,7 +26,9 @@ pub struct Format {
     pub name: &'static str,
     /// Whether they have a checksum.
     ///
-    /// Flipped bits do not turn a file with a checksum into a file without: the format's name differs by at least two
+    /// Flipped bits cannot turn a file with a checksum into one without. The format's name differs
+    /// by at least two bits. The checksum's key would also have to be missing, and any other key in
+    /// its place is rejected.
     /// bits, and the checksum's key would have to be missing, while any other key in its place is rejected.
     pub has_checksum: bool,
     /// Their other metadata keys.
@@ -45,7 +48,7 @@ pub struct TensorFile {
 }
 
 impl TensorFile {
-    /// Reads a file in one of a program's formats. The first is the format that it writes.
+    /// Reads a file in one of a program's formats. The program writes the first of these.
     ///
     /// # Errors
     /// If it cannot be read, is damaged, or has another format.
@@ -53,7 +56,7 @@ impl TensorFile {
         Self::parse(path, std::fs::read(path).map_err(io_error(path, "read"))?, formats)
     }
 
-    /// Parses a file's bytes; errors name `path`.
+    /// Parses a file's bytes. Errors name `path`.
     ///
     /// # Errors
     /// If it is damaged, or has another format.
@@ -107,7 +110,7 @@ impl TensorFile {
         &self.path
     }
 
-    /// Whether the file has a checksum, which was correct.
+    /// Whether the file has a checksum; it has been verified.
     pub fn is_verified(&self) -> bool {
         self.is_verified
     }
@@ -140,11 +143,11 @@ impl TensorFile {
             .map_err(|source| ModelFileError::Architecture { path: self.path.clone(), source })
     }
 
-    /// Checks that the file has only the tensors of `layers` layers under each of the prefixes: another one may belong
-    /// to a larger network.
+    /// Checks that the file has only the tensors of `layers` layers under each of the prefixes.
+    /// Another tensor may belong to a larger network.
     ///
     /// # Errors
-    /// If it has another tensor, with its name.
+    /// If there is another tensor; the message names it.
     pub fn reject_other_tensors(&self, prefixes: &[&str], layers: usize) -> Result<(), ModelFileError> {
         let is_known = |name: &str| {
             let parts = name.split_once('.').and_then(|(prefix, rest)| Some((prefix, rest.split_once('.')?)));
@@ -161,22 +164,22 @@ impl TensorFile {
         }
     }
 
-    /// The network whose tensors' names begin with `prefix`.
+    /// The network in the tensors with names that begin with `prefix`.
     ///
     /// # Errors
-    /// If a tensor is missing, does not fit the architecture, or has a value that is not finite.
+    /// If a tensor is missing, does not match the architecture, or has a non-finite value.
     pub fn network(&self, prefix: &str, architecture: Architecture) -> Result<Network, ModelFileError> {
         let (weights, biases) = self.layers(prefix, architecture.layers())?.into_iter().unzip();
         Network::new(architecture, weights, biases)
             .map_err(|source| ModelFileError::Shape { path: self.path.clone(), source })
     }
 
-    /// The parameters that [`parameter_tensors`](super::parameter_tensors) converted to tensors, which the file's other
-    /// tensors in a layer of `others` accompany.
+    /// The parameters in the tensors that [`parameter_tensors`](super::parameter_tensors) created.
+    /// In the layers of `others`, the file also has other tensors.
     ///
     /// # Errors
-    /// If a tensor is missing or surplus, does not fit the architecture, or has a value that is not finite, or below 0
-    /// in `squares`.
+    /// If a tensor is missing or surplus, does not match the architecture, has a non-finite value,
+    /// or has a value below 0 in `squares`.
     pub fn parameters(
         &self,
         architecture: &Architecture,
@@ -186,7 +189,7 @@ impl TensorFile {
     ) -> Result<Parameters, ModelFileError> {
         let network = self.network("layers", architecture.clone())?;
         let has_squares = optimizer == Optimizer::Adam;
-        // The optimizer's state has a network's shapes, and is checked like one.
+        // The optimizer's state has a network's shapes and is checked like one.
         let state = |prefix: &str, is_there: bool| -> Result<Option<LayerArrays>, ModelFileError> {
             let Some(state) = is_there.then(|| self.network(prefix, architecture.clone())).transpose()? else {
                 return Ok(None);
@@ -205,10 +208,10 @@ impl TensorFile {
         Ok(Parameters { network, velocities, squares })
     }
 
-    /// All tensors, by their names.
+    /// All tensors, by name.
     ///
     /// # Errors
-    /// If one is not of F32, or has a value that is not finite.
+    /// If one is not F32, or has a non-finite value.
     pub fn named_tensors(&self) -> Result<Vec<NamedTensor>, ModelFileError> {
         let tensors = self.tensors()?;
         let mut names = tensors.names();
@@ -240,7 +243,8 @@ impl TensorFile {
             .map_err(|source| ModelFileError::NotSafetensors { path: self.path.clone(), source })
     }
 
-    /// The matrix and the vector of `count` layers whose tensors' names begin with `prefix`.
+    /// The matrix and the vector of each of `count` layers, from tensors with names that begin with
+    /// `prefix`.
     fn layers(&self, prefix: &str, count: usize) -> Result<LayerArrays, ModelFileError> {
         let tensors = self.tensors()?;
         let tensor = |name: String, dimensions: usize| {
@@ -261,8 +265,8 @@ impl TensorFile {
     }
 }
 
-/// A JSON object without duplicate keys. With duplicates, the content would depend on the reader: most use the last
-/// one.
+/// A JSON object without duplicate keys. With duplicates, the content would depend on the reader:
+/// most use the last one.
 struct Unique<V>(PhantomData<V>);
 
 impl<'de, V: Deserialize<'de>> Deserialize<'de> for Unique<V> {

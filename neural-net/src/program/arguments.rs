@@ -13,7 +13,7 @@ use neural_net::preset::Preset;
 use neural_net::training::{GradientScale, Optimizer, Schedule};
 use neural_net::{Activation, Loss};
 
-/// Trains a neural network to read handwritten digits
+/// Trains a neural network to recognize handwritten digits
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Measure a saved network on the test images
     Evaluate(EvaluateArguments),
-    /// Read digits with a saved network
+    /// Recognize digits with a saved network
     Predict(PredictArguments),
     /// Draw a sheet of the built-in digits to a PNG file
     Digits(DigitsArguments),
@@ -67,7 +67,7 @@ pub(crate) struct TrainArguments {
     /// Threads that distort images ahead with --augment, 0 to 256; the weights do not depend on their number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=256))]
     pub(crate) workers: u16,
-    /// Share the training among ranks, which are processes of MPI, or threads where there is none
+    /// Train on several ranks, which are MPI processes, or threads without MPI
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) distributed: Option<Distributed>,
     /// Number of ranks with --distributed, at most 256; under mpiexec, its number of processes counts
@@ -77,7 +77,7 @@ pub(crate) struct TrainArguments {
     /// Number of masters with --distributed async, among the ranks
     #[arg(long, value_name = "M", default_value = "1", value_parser = parse_ranks, requires = "distributed")]
     pub(crate) masters: NonZeroUsize,
-    /// What masters do with gradients of parameters that have changed since
+    /// How masters treat gradients of parameters that have changed since
     #[arg(long, default_value_t, value_parser = one_of(&Staleness::ALL, Staleness::name, Staleness::description))]
     #[arg(requires = "distributed")]
     pub(crate) staleness: Staleness,
@@ -91,7 +91,7 @@ pub(crate) struct TrainArguments {
     /// The same weights, to the last bit, for any number of ranks with --distributed sync; slower
     #[arg(long, requires = "distributed", conflicts_with = "allreduce")]
     pub(crate) reproducible: bool,
-    /// Images in a rank's share of a batch, instead of --batch-size: more ranks have larger batches
+    /// Images per batch on each rank, instead of --batch-size: more ranks have larger batches
     #[arg(long, value_name = "N", value_parser = parse_count, requires = "distributed", conflicts_with = "batch_size")]
     pub(crate) batch_per_rank: Option<NonZeroUsize>,
     /// Device that trains the network; with --distributed sync, GPU i mod G of G for rank i
@@ -124,7 +124,7 @@ pub(crate) struct TrainArguments {
 /// The value of `--distributed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Distributed {
-    /// Each rank has a share of every batch; the gradients are summed over the ranks in each step
+    /// Each rank has a shard of every batch; the gradients are summed over the ranks in each step
     Sync,
     /// Each worker has batches of its own; the last ranks are masters, which own the layers
     Async,
@@ -154,7 +154,7 @@ pub(crate) struct SettingsArguments {
     /// Learning rate of later epochs [default: constant]
     #[arg(long, value_parser = one_of(&Schedule::ALL, Schedule::name, Schedule::description))]
     pub(crate) schedule: Option<Schedule>,
-    /// Share of the last change that is added to the next, 0 to below 1, 0.9 if omitted with Adam
+    /// Fraction of the last change that is added to the next, 0 to below 1, 0.9 if omitted with Adam
     /// [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = parse_momentum)]
     pub(crate) momentum: Option<f64>,
@@ -284,7 +284,7 @@ fn parse_number(text: &str, accepts: impl Fn(f64) -> bool, expected: &str) -> Re
 
 fn parse_positive(text: &str) -> Result<f64, String> {
     let number = parse_number(text, |number| number > 0.0 && number.is_finite(), "a number above 0")?;
-    // The engines compute in f32, where a smaller number is 0 and a larger one infinite.
+    // The engines compute in f32, where a smaller number becomes 0 and a larger one infinite.
     let range = f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX);
     match range.contains(&number) {
         true => Ok(number),
@@ -300,8 +300,8 @@ fn parse_momentum(text: &str) -> Result<f64, String> {
     parse_number(text, |number| (0.0..1.0).contains(&number), "a number from 0 to below 1")
 }
 
-/// A percentage as a share, 0 … 1. The decimal point is moved instead of dividing: 95.7 / 100 rounds to slightly more
-/// than 957 / 1000, so that an accuracy of 957 of 1000 would not reach it.
+/// Converts a percentage to a fraction, 0 … 1. It moves the decimal point instead of dividing: 95.7
+/// / 100 rounds to slightly more than 957 / 1000, so an accuracy of 957 of 1000 would not reach it.
 fn parse_percent(text: &str) -> Result<f64, String> {
     let percent = parse_number(text, |number| (0.0..=100.0).contains(&number), "a number from 0 to 100, in percent")?;
     if percent > 0.0 && percent <= 1.0 {

@@ -23,13 +23,13 @@ pub(super) struct Console<'a> {
     pub(super) quiet: bool,
     pub(super) bar: ProgressBar,
     pub(super) interrupted: Arc<AtomicBool>,
-    /// Whether warnings are shown: by one rank only.
+    /// Whether to show warnings. Only one rank does.
     pub(super) warns: bool,
-    /// What a diagnosis depends on.
+    /// The inputs of a diagnosis.
     pub(super) diagnosed: Diagnosed<'a>,
-    /// Images by which a network is examined: training images, and validation images if there are any.
+    /// Images for examining the network: training images, and validation images if there are any.
     pub(super) examined: ExaminedImages<'a>,
-    /// The causes of which the user was warned.
+    /// The causes that the user has been warned about.
     pub(super) warned: Vec<Discriminant<Cause>>,
     /// The directory of checkpoints.
     pub(super) checkpoint: Option<PathBuf>,
@@ -37,18 +37,17 @@ pub(super) struct Console<'a> {
     pub(super) run: LazyRun<'a>,
 }
 
-/// A checkpoint's settings. They are evaluated lazily, because the checksum of the images is needed for checkpoints
-/// only.
+/// A checkpoint's settings. Evaluated lazily, because only checkpoints need the checksum of the images.
 pub(super) type LazyRun<'a> = LazyCell<Run, Box<dyn FnOnce() -> Run + 'a>>;
 
-/// Some training images, and validation images if there are any. They are evaluated lazily, because only the rank that
-/// warns needs them.
+/// Some training images, and validation images if there are any. Evaluated lazily, because only the
+/// rank that warns needs them.
 pub(super) type ExaminedImages<'a> =
     LazyCell<(Samples, Option<Samples>), Box<dyn FnOnce() -> (Samples, Option<Samples>) + 'a>>;
 
 impl Console<'_> {
-    /// Warns if training fails, once of each cause. With `test`, the accuracy on the test images and their number, at the
-    /// end of a run that has had no warning.
+    /// Warns if training fails, once for each cause. `test` has the accuracy on the test images and
+    /// their number. It is passed at the end of a run without an earlier warning.
     pub(super) fn examine<E: Engine>(
         &mut self,
         training: &Training<E>,
@@ -66,7 +65,7 @@ impl Console<'_> {
         Ok(())
     }
 
-    /// Notes what a resumed run was warned of before.
+    /// Records which warnings a resumed run has already given.
     pub(super) fn resume<E: Engine>(&mut self, training: &Training<E>) -> Result<(), DeviceError> {
         if self.warns
             && let Some((diagnosis, _)) = self.diagnose(training, None)?
@@ -83,7 +82,7 @@ impl Console<'_> {
         is_new
     }
 
-    /// The diagnosis and the epoch, counted from 1.
+    /// Returns the diagnosis and the epoch, counted from 1.
     fn diagnose<E: Engine>(
         &self,
         training: &Training<E>,
@@ -97,22 +96,22 @@ impl Console<'_> {
         let history = &training.progress().history;
         let Some(last) = history.last() else { return Ok(None) };
         let tested = test.map(|(accuracy, _)| EpochRecord { accuracy, ..*last });
-        // The accuracies of other images are not compared.
+        // Accuracies on other images are not comparable.
         let history = tested.as_ref().map_or(&history[..], std::slice::from_ref);
         let found = Diagnosis::find(&self.diagnosed.setup(), history, &examined, test.is_some());
         Ok(found.map(|diagnosis| (diagnosis, last.epoch.max(1))))
     }
 
-    /// Writes a checkpoint of `training` to `directory`. A network that is not finite is not saved: it cannot be
-    /// resumed, and would replace the last checkpoint.
+    /// Writes a checkpoint of `training` to `directory`. A network with non-finite weights is not
+    /// saved: it cannot be resumed and would replace the last checkpoint.
     pub(super) fn save_checkpoint<E: Engine>(
         &self,
         directory: &std::path::Path,
         training: &Training<E>,
     ) -> anyhow::Result<()> {
         let mut run = Run { progress: training.progress().clone(), ..(*self.run).clone() };
-        // A valid checkpoint's hyperparameters state at least the epochs that it has begun, but a run may be resumed
-        // with fewer --epochs.
+        // A valid checkpoint's hyperparameters state at least as many epochs as it has started. But
+        // a run may be resumed with fewer --epochs.
         let Progress { epoch, step, .. } = run.progress;
         run.hyperparameters.epochs = run.hyperparameters.epochs.max(epoch + usize::from(step > 0));
         let parameters = training.engine().parameters()?;
@@ -124,7 +123,7 @@ impl Console<'_> {
     }
 }
 
-/// A network that is not saved, because a weight is not finite.
+/// A network that is not saved because a weight is not finite.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error(
     "training diverged: after epoch {epoch} and {step} steps the weights are no longer finite; choose a smaller learning rate"
@@ -151,7 +150,7 @@ impl<E: Engine> Observer<E> for Console<'_> {
 
     fn epoch(&mut self, record: &EpochRecord, training: &Training<E>) -> anyhow::Result<()> {
         let EpochRecord { epoch, accuracy, samples, .. } = record;
-        // A stop within an epoch is reported by `train::stop`.
+        // `train::stop` reports a stop within an epoch.
         if !self.quiet && samples.is_none() {
             let word = self.preset.epoch_word();
             self.bar.suspend(|| command_line::say!("{word} {epoch}, accuracy {:.2} %.", 100.0 * accuracy));
@@ -164,7 +163,7 @@ impl<E: Engine> Observer<E> for Console<'_> {
     }
 }
 
-/// A progress bar over all steps with the remaining time, on stderr; hidden if that is not a terminal.
+/// A progress bar over all steps with the remaining time, on stderr. Hidden if stderr is not a terminal.
 pub(super) fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
     if quiet {
         return ProgressBar::hidden();
@@ -174,7 +173,7 @@ pub(super) fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
     ProgressBar::new(steps).with_style(style)
 }
 
-/// A flag that the first Ctrl-C sets. The second Ctrl-C ends the process at once.
+/// A flag that the first Ctrl-C sets. The second Ctrl-C ends the process immediately.
 pub(super) fn interrupt_flag() -> anyhow::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let handled = Arc::clone(&flag);

@@ -1,4 +1,4 @@
-//! Loads the images: finds, downloads or draws them.
+//! Finds, downloads or draws the images.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use neural_net::network::Architecture;
 use super::arguments::DataArguments;
 use super::download::download;
 
-/// The images, and one line on their origin.
+/// Loads the images. Also returns one line about their origin.
 pub(super) fn load(arguments: &DataArguments) -> Result<(Dataset, String)> {
     if arguments.download {
         let directory = download_directory(arguments.data.as_deref());
@@ -55,7 +55,7 @@ fn from_files(directory: &Path) -> Result<(Dataset, String)> {
     Ok((dataset, line))
 }
 
-/// A note on images that show their digits differently from MNIST.
+/// Prints a note about images that show their digits differently from MNIST.
 pub(super) fn note_convention(dataset: &Dataset) {
     let Convention { dark_on_light, transposed } = dataset.convention;
     let differences = [
@@ -73,7 +73,7 @@ pub(super) fn note_convention(dataset: &Dataset) {
     }
 }
 
-/// A warning if a network that was trained on images of one convention is measured on images of another.
+/// Warns if a network trained on images of one convention is evaluated on images of another.
 pub(super) fn warn_of_other_convention(trained: Convention, dataset: &Dataset) {
     if trained != dataset.convention {
         let (name, found) = (&dataset.name, dataset.convention);
@@ -83,7 +83,7 @@ pub(super) fn warn_of_other_convention(trained: Convention, dataset: &Dataset) {
     }
 }
 
-/// Checks that the images fit the network's inputs and outputs.
+/// Checks that the images match the network's inputs and outputs.
 pub(super) fn require_fit(dataset: &Dataset, architecture: &Architecture) -> Result<()> {
     let (rows, columns) = dataset.train.shape;
     if dataset.test.shape != dataset.train.shape {

@@ -5,7 +5,7 @@ use neural_net::device::{OpenedDevice, TrainingDevice};
 use neural_net::engine::{GpuEngineError, GpuPath, Parameters, Ranks, ShardEngine};
 use neural_net::{Hyperparameters, Samples};
 
-/// Opens the requested device; of several GPUs, `rank` modulo their number.
+/// Opens the requested device. With several GPUs, `rank` modulo their number selects one.
 pub(super) fn open(choice: TrainingDevice, path: GpuPath, rank: usize) -> Result<OpenedDevice> {
     let device = choice.open(rank);
     let device = match choice {
@@ -23,7 +23,7 @@ pub(super) fn open(choice: TrainingDevice, path: GpuPath, rank: usize) -> Result
     Ok(device)
 }
 
-/// An engine that trains the given parameters on the given samples with other ranks.
+/// An engine that trains the given parameters on the given samples together with other ranks.
 pub(super) fn shard_engine<'a>(
     device: &OpenedDevice,
     samples: &'a Samples,
@@ -39,7 +39,7 @@ pub(super) fn shard_engine<'a>(
     }
 }
 
-/// The engine, or its device's error with the advice to train without it.
+/// Returns the engine, or its device's error with advice on how to train without it.
 pub(super) fn with_way_out<E>(engine: Result<E, GpuEngineError>) -> Result<E> {
     match engine {
         Err(error @ GpuEngineError::Device(_)) => {

@@ -11,14 +11,14 @@ use neural_net::data::builtin_digits::{SIDE, draw};
 
 use super::arguments::DigitsArguments;
 
-/// Number of digits in a row; a row shows one class.
+/// Number of digits in a row. Each row shows one class.
 const COLUMNS: usize = 20;
 /// Number of images: [`COLUMNS`] of each class, since the classes are balanced.
 const IMAGES: usize = COLUMNS * CLASSES;
-/// Width and height in pixels of the square that shows one pixel.
+/// Width and height in pixels of the square for one image pixel.
 const SCALE: usize = 2;
 
-/// The text in a sheet's file by which it is known.
+/// The text in a sheet's file that identifies it.
 const SOFTWARE: (&str, &str) = ("Software", "neural-net digits");
 
 pub(crate) fn run(arguments: &DigitsArguments) -> Result<ExitCode> {
@@ -53,7 +53,8 @@ pub(crate) fn run(arguments: &DigitsArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether nothing is lost if a sheet is written to `path`: there is no file, an empty one, a sheet, a pipe or a device.
+/// Whether a sheet can be written to `path` without losing data: there is no file, an empty one, a
+/// sheet, a pipe or a device.
 fn may_replace(path: &Path) -> bool {
     let holds_content = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
     !holds_content || is_sheet(path)

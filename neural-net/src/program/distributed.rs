@@ -1,4 +1,4 @@
-//! `--distributed`: starts the ranks, and checks that they train the same.
+//! `--distributed`: starts the ranks, and checks that they all train the same network.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,8 +21,8 @@ use super::arguments::{BatchSize, Distributed, SettingsArguments, TrainArguments
 use super::console::interrupt_flag;
 use super::settings::Settings;
 
-/// Runs `train` on ranks: those that `mpiexec` has started, else own ones. It gets the ranks and the flag that Ctrl-C
-/// sets.
+/// Runs `train` on ranks: the ones that `mpiexec` has started, otherwise its own. `train` receives
+/// the ranks and the flag that Ctrl-C sets.
 pub(super) fn run_ranks(
     arguments: &TrainArguments,
     train: impl Fn(&Communicator, Arc<AtomicBool>) -> Result<ExitCode> + Sync,
@@ -45,7 +45,7 @@ pub(super) fn run_ranks(
             set_when_interrupted(&interrupted)?;
             train(world, interrupted).or_else(|error| {
                 command_line::note!("error: rank {}: {error:#}", world.rank());
-                // The other ranks may wait for this one.
+                // The other ranks may be waiting for this one.
                 world.abort(BAD_INPUT)
             })
         }
@@ -55,18 +55,18 @@ pub(super) fn run_ranks(
             command_line::note!("{reason}; the ranks are threads");
             let interrupted = interrupt_flag()?;
             let mut ended = threads(ranks, |world| train(world, interrupted.clone()));
-            // The error of a rank by itself comes before those of ranks that waited for it.
+            // A rank's own error takes precedence over errors of ranks that waited for it.
             let own = ended.iter().position(|result| result.as_ref().is_err_and(|error| !error.is::<Error>()));
             ended.swap_remove(own.unwrap_or(0))
         }
     }
 }
 
-/// The flags of the settings, with the batch size that follows from `--batch-per-rank`.
+/// The flags of the settings, with the batch size derived from `--batch-per-rank`.
 pub(super) fn settings_flags(arguments: &TrainArguments, world: Option<&Communicator>) -> Result<SettingsArguments> {
     let mut flags = arguments.settings.clone();
     if let (Some(own), Some(world)) = (arguments.batch_per_rank, world) {
-        // An asynchronous worker's batch is its own.
+        // Asynchronous workers do not divide a batch.
         let ranks = if arguments.distributed == Some(Distributed::Sync) { world.size() } else { 1 };
         let whole = own.get().checked_mul(ranks).context("--batch-per-rank is too large")?;
         flags.batch_size = Some(BatchSize(Some(whole)));
@@ -74,7 +74,7 @@ pub(super) fn settings_flags(arguments: &TrainArguments, world: Option<&Communic
     Ok(flags)
 }
 
-/// Number of asynchronous workers; 1 for other training.
+/// Number of asynchronous workers; 1 for other training modes.
 pub(super) fn workers(arguments: &TrainArguments, world: Option<&Communicator>) -> usize {
     match (arguments.distributed, world) {
         (Some(Distributed::Async), Some(world)) => world.size().saturating_sub(arguments.masters.get()).max(1),
@@ -82,14 +82,14 @@ pub(super) fn workers(arguments: &TrainArguments, world: Option<&Communicator>) 
     }
 }
 
-/// What all ranks must have in common besides the settings.
+/// What all ranks must have in common, apart from the settings.
 pub(super) fn mode(arguments: &TrainArguments) -> String {
     let TrainArguments { distributed, masters, staleness, max_staleness, allreduce, reproducible, device, .. } =
         arguments;
     format!("{distributed:?} {masters} {staleness} {max_staleness:?} {allreduce} {reproducible} {device:?}")
 }
 
-/// The checkpoint that rank 0 resumes from, on every rank: the others need not have its file.
+/// The checkpoint that rank 0 resumes from, on every rank. The other ranks need not have its file.
 pub(super) fn shared_checkpoint(
     world: &Communicator,
     read: impl FnOnce() -> Result<Option<Checkpoint>>,
@@ -111,7 +111,7 @@ pub(super) fn shared_checkpoint(
         Ok(checkpoint::to_bytes(Path::new("the checkpoint"), checkpoint)?)
     };
     let kept = read().and_then(|kept| Ok((bytes_of(&kept)?, kept)));
-    // −1: the run ends.
+    // −1 means that the run ends.
     let length = kept.as_ref().map_or(Ok(-1), |(bytes, _)| i32::try_from(bytes.len()));
     world.broadcast(&mut [length.unwrap_or(-1)], 0)?;
     let (mut bytes, kept) = kept?;
@@ -120,8 +120,8 @@ pub(super) fn shared_checkpoint(
     Ok(kept)
 }
 
-/// Trains asynchronously: workers by `train`, which gets their engine; masters answer them. Rank 0 prints the
-/// staleness.
+/// Trains asynchronously. Workers run `train`, which receives their engine, and masters answer
+/// them. Rank 0 prints the staleness.
 pub(super) fn by_masters<'a>(
     arguments: &TrainArguments,
     world: &'a Communicator,
@@ -171,7 +171,7 @@ pub(super) fn by_masters<'a>(
     Ok(ended)
 }
 
-/// One line on the staleness of gradients.
+/// One line about the staleness of gradients.
 fn staleness_in_words(served: &Served) -> String {
     let all = served.gradients().max(1) as f64;
     let last = served.histogram.len() - 1;
@@ -188,7 +188,7 @@ fn staleness_in_words(served: &Served) -> String {
     format!("Staleness of gradients: mean {:.2}; {}{unused}", served.mean().unwrap_or(0.0), shares.join(", "))
 }
 
-/// A warning if ranks have no images in any step of synchronous training.
+/// A warning if some ranks have no images in any step of synchronous training.
 pub(super) fn idle_ranks(arguments: &TrainArguments, world: &Communicator, settings: &Settings) -> Option<String> {
     let (images, ranks) = (settings.images.train, world.size());
     let batch = settings.hyperparameters.batch_size.map_or(images, |size| size.min(images));
@@ -203,12 +203,12 @@ pub(super) fn idle_ranks(arguments: &TrainArguments, world: &Communicator, setti
     })
 }
 
-/// What the ranks must have in common, in the order of their digests.
+/// What would make ranks differ, in the order of their digests.
 pub(super) const DIGESTED: [&str; 3] = ["another version of the program", "other flags", "other images"];
 
-/// Checks that all ranks train the same, by digests in the order of [`DIGESTED`].
+/// Checks that all ranks train the same network, by comparing digests in the order of [`DIGESTED`].
 pub(super) fn require_equal(world: &Communicator, digests: [u32; DIGESTED.len()]) -> Result<()> {
-    // As signed numbers; the maximum of all complements is the complement of the minimum.
+    // Compared as signed numbers. The maximum of all complements is the complement of the minimum.
     let digests = digests.map(|digest| digest as i32);
     let mut maxima = digests;
     let mut minima = digests.map(|digest| !digest);

@@ -1,4 +1,4 @@
-//! Starts the program that downloads MNIST. It is a program of its own, so that a first build compiles no TLS.
+//! Starts the separate program that downloads MNIST. A first build then compiles no TLS library.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 /// The workspace in which this program was built.
 const MANIFEST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
 
-/// Downloads MNIST's four files to the directory. The other program prints its progress, and its error.
+/// Downloads MNIST's four files to the directory. The other program prints its progress and any error.
 pub(super) fn download(directory: &Path, mirrors: &[String]) -> Result<()> {
     let by_hand = format!("put MNIST's four files into {} by hand, and leave --download out", directory.display());
     if !Path::new(MANIFEST).is_file() {

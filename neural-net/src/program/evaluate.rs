@@ -1,4 +1,4 @@
-//! `neural-net evaluate`: measures a saved network on the test images.
+//! `neural-net evaluate`: measures a saved network's accuracy on the test images.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The program's error messages if a device fails or a training run diverges, with a hint on how to resume.
+//! Error messages for a failed device or a diverged training run, with a hint on how to resume.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use neural_net::training::TrainingError;
 
 use super::console::{Console, NotFinite};
 
-/// Reports an error of saving a checkpoint.
+/// Reports an error while saving a checkpoint.
 pub(super) fn failed(console: &Console, error: anyhow::Error) -> Result<ExitCode> {
     if error.is::<NotFinite>() {
         command_line::note!("error: {error:#}");
@@ -47,7 +47,8 @@ pub(super) fn not_trained(console: &Console, error: TrainingError<anyhow::Error>
     }
 }
 
-/// The error of a failed device with a hint on how to resume: the results on the device cannot be saved.
+/// The error message for a failed device, with a hint on how to resume: the results on the device
+/// cannot be saved.
 pub(super) fn device_failed(console: &Console, what: &str, error: &DeviceError) -> anyhow::Error {
     let is_full = error.is_out_of_memory();
     let kept = console.checkpoint.as_ref().filter(|directory| checkpoint::path_in(directory).exists());
@@ -63,7 +64,7 @@ pub(super) fn device_failed(console: &Console, what: &str, error: &DeviceError) 
     anyhow::anyhow!("{what}: {error}; {way_out}")
 }
 
-/// The error of a device that failed after training, at the measurement on the test images.
+/// The error message for a device that failed after training, during the measurement on the test images.
 pub(super) fn not_measured(saved: Option<&Path>, console: &Console, error: &DeviceError) -> anyhow::Error {
     let what = "the trained network could not be measured on the test images";
     match (saved, &console.checkpoint) {

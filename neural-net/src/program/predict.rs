@@ -1,4 +1,4 @@
-//! `neural-net predict`: reads digits with a saved network.
+//! `neural-net predict`: recognizes digits with a saved network.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use super::dataset;
 
 pub(crate) fn run(arguments: &PredictArguments) -> Result<ExitCode> {
     let model = model_file::read(&arguments.model)?.into_content(command_line::warn);
-    // The test set is needed for indices only.
+    // Only indices need the test set.
     let dataset = match arguments.images.iter().any(|image| test_index(image).is_some()) {
         true => Some(dataset::load(&arguments.data)?),
         false => None,
@@ -64,18 +64,19 @@ struct Prediction<'a> {
     image: &'a str,
     /// The label, for an image of the test set.
     label: Option<u8>,
-    /// What was done to the image before, each in a few words.
+    /// The changes made to the image beforehand, each in a few words.
     changes: Vec<String>,
     /// The predicted class.
     digit: usize,
     outputs: Vec<f32>,
-    /// One for each digit, with the sum 1. None if the output activation is not softmax.
+    /// One per digit, with a sum of 1. `None` if the output activation is not softmax.
     probabilities: Option<Vec<f32>>,
 }
 
 impl<'a> Prediction<'a> {
-    /// Only softmax outputs are probabilities of the digits. Sigmoid outputs are separate, and may all be nearly 0: divided by
-    /// their sum, they would state a certainty that the network does not have.
+    /// Only softmax outputs are probabilities of the digits. Sigmoid outputs are independent and
+    /// may all be close to zero. Divided by their sum, they would state a certainty that the
+    /// network does not have.
     fn new(image: &'a str, label: Option<u8>, predictor: &mut Predictor, pixels: &[u8]) -> Self {
         let inputs: Vec<f32> = pixels.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
         let outputs = predictor.predict(&inputs).to_vec();
@@ -119,7 +120,7 @@ impl<'a> Prediction<'a> {
     }
 }
 
-/// The index of a test image, if `image` is an integer. A file with such a name can be given as `./7`.
+/// The index of a test image, if `image` is an integer. A file with such a name can be passed as `./7`.
 fn test_index(image: &str) -> Option<usize> {
     image.parse().ok()
 }
@@ -132,7 +133,7 @@ fn test_image(dataset: &Dataset, index: usize) -> Result<(Vec<u8>, u8)> {
     Ok((dataset.test.pixels.row(index).to_vec(), label))
 }
 
-/// The digit in a PNG file, and what was done to it.
+/// The digit in a PNG file, and the changes made to the image.
 fn read_png(path: &Path, architecture: &Architecture, background: Background) -> Result<(Vec<u8>, Vec<String>)> {
     let (name, inputs) = (path.display(), architecture.inputs());
     let side = u32::try_from(inputs.isqrt()).ok().filter(|&side| u64::from(side).pow(2) == inputs as u64);

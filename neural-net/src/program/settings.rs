@@ -16,7 +16,7 @@ const CHECK_EVERY: NonZeroUsize = NonZeroUsize::new(5000).unwrap();
 /// Default learning rate and momentum of `--optimizer adam` (Kingma and Ba, 2015).
 const ADAM: (f64, f64) = (0.001, 0.9);
 
-/// The settings that a training run's result depends on, except the images.
+/// The settings that determine a training run's result, except the images.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Settings {
     pub(super) preset: Preset,
@@ -53,8 +53,8 @@ impl Settings {
         settings.overridden(flags)
     }
 
-    /// The settings of a resumed training run: those of the checkpoint. Only the flags for its length and its reports
-    /// may differ: `--epochs`, `--stop-at`, `--check-every` and `--report-every`.
+    /// The settings of a resumed training run: the checkpoint's. Only the flags for length and
+    /// reports may differ: `--epochs`, `--stop-at`, `--check-every` and `--report-every`.
     pub(super) fn of_checkpoint(
         architecture: &Architecture,
         run: &Run,
@@ -136,15 +136,15 @@ impl Settings {
 }
 
 impl Settings {
-    /// The flags whose values differ in `other`, with the values of `self` and of `other`, among those that a resumed run
-    /// must not change, and `--epochs` last.
+    /// The flags with different values in `other`, with both values, among those that a resumed run
+    /// must not change. `--epochs` comes last.
     fn differences(&self, other: &Self) -> Vec<(&'static str, String, String)> {
         let both = self.values().into_iter().zip(other.values());
         let all = both.map(|((flag, own), (_, others))| (flag, own, others));
         all.filter(|(_, own, others)| own != others).collect()
     }
 
-    /// The flags, as they are written on the command line, that make these settings the others.
+    /// The command-line flags that turn these settings into the others.
     pub(super) fn flags_to(&self, architecture: &Architecture, hyperparameters: &Hyperparameters) -> String {
         let other =
             Self { architecture: architecture.clone(), hyperparameters: hyperparameters.clone(), ..self.clone() };
@@ -179,9 +179,10 @@ impl Settings {
     }
 }
 
-/// Checks that the weight decay alone does not make the weights grow. A step multiplies a weight by 1 − learning rate ·
-/// weight decay; with momentum, the weights grow from a product of 2 · (1 + momentum) on (B. T. Polyak, "Some methods of
-/// speeding up the convergence of iteration methods", 1964). Adam's decay has no momentum.
+/// Checks that the weight decay alone does not make the weights grow. A step multiplies a weight by
+/// 1 − p, where p is learning rate · weight decay. With momentum, the weights grow if p ≥ 2 · (1 +
+/// momentum) (B. T. Polyak, "Some methods of speeding up the convergence of iteration methods",
+/// 1964). Adam's decay has no momentum.
 fn require_stable_decay(hyperparameters: &Hyperparameters) -> Result<()> {
     let Hyperparameters { optimizer, learning_rate, weight_decay, momentum, .. } = *hyperparameters;
     let momentum = if optimizer == Optimizer::Adam { 0.0 } else { momentum };

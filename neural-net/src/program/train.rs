@@ -1,7 +1,8 @@
 //! `neural-net`: trains a network.
 //!
-//! [`Job`] loads the images and makes the engine of one of four kinds of training, [`start`] has what a run starts from,
-//! [`run`](mod@run) trains by the engine, and [`report`] prints the results.
+//! [`Job`] loads the images and creates the engine for one of four kinds of training. [`start`] has
+//! the initial state of a run, [`run`](mod@run) trains with the engine, and [`report`] prints the
+//! results.
 
 mod report;
 mod run;
@@ -41,14 +42,15 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode> {
     }
 }
 
-/// Trains; on a rank of `world` with the others. Only rank 0 prints, and reads and writes files other than images.
+/// Trains; on a rank of `world`, together with the others. Only rank 0 prints, and only it reads
+/// and writes files other than images.
 fn train(arguments: &TrainArguments, world: Option<&Communicator>, interrupted: Arc<AtomicBool>) -> Result<ExitCode> {
     let is_first = world.is_none_or(|world| world.rank() == 0);
     if is_first {
         require_other_files(arguments)?;
     }
     let directory = arguments.checkpoint.as_deref().filter(|_| is_first);
-    // Held from before the checkpoint is read until the last one is written.
+    // The lock is held from before the checkpoint is read until the last one is written.
     let mut _lock = None;
     let mut read = || {
         _lock = directory.map(DirectoryLock::acquire).transpose()?;
@@ -71,12 +73,12 @@ fn train(arguments: &TrainArguments, world: Option<&Communicator>, interrupted: 
     let job = Job { arguments, settings, kept, interrupted, is_first };
     match world {
         None => with_worker_threads(arguments.cores, |threads| job.train(threads, None))?,
-        // A communicator belongs to the thread that has got it.
+        // A communicator must stay on the thread that received it.
         Some(_) => job.train(1, world),
     }
 }
 
-/// The settings of a checkpoint, or of the preset, with the flags that override them.
+/// The settings of a checkpoint or of the preset, with the flags that override them.
 fn settings(arguments: &TrainArguments, world: Option<&Communicator>, kept: Option<&Checkpoint>) -> Result<Settings> {
     let flags = distributed::settings_flags(arguments, world)?;
     match kept {
@@ -90,11 +92,11 @@ fn settings(arguments: &TrainArguments, world: Option<&Communicator>, kept: Opti
 /// The four kinds of training.
 #[derive(Clone, Copy)]
 enum Kind<'a> {
-    /// This process alone, on the device that the user chooses.
+    /// This process alone, on the device that the user chose.
     Alone,
-    /// This process alone, on the CPU, on distorted images.
+    /// This process alone, on the CPU, with distorted images.
     Augmented,
-    /// A rank that sums its gradients with the others' in every step.
+    /// A rank that sums its gradients with the other ranks' in every step.
     Synchronous(&'a Communicator),
     /// A rank that is a worker, or a master that updates the weights.
     Asynchronous(&'a Communicator),
@@ -117,7 +119,7 @@ impl Job<'_> {
         let kind = self.kind(world);
         let choice = match (self.arguments.device, kind) {
             (device, Kind::Alone) => device,
-            // A GPU that no rank uses is not opened by all.
+            // Do not open a GPU on all ranks if none of them uses it.
             (TrainingDevice::Auto, _) => TrainingDevice::Cpu,
             (device, _) => device,
         };
@@ -189,7 +191,7 @@ impl Job<'_> {
         }
     }
 
-    /// Loads the images while the device starts, and checks that they fit the settings.
+    /// Loads the images while the device starts, and checks that they match the settings.
     fn open(&self, choice: TrainingDevice, world: Option<&Communicator>) -> Result<(Dataset, OpenedDevice)> {
         let Self { arguments, settings, .. } = self;
         let rank = world.map_or(0, Communicator::rank);
@@ -211,7 +213,7 @@ impl Job<'_> {
     }
 }
 
-/// Checks that nothing is written to a file that is read.
+/// Checks that no output file is also an input file.
 fn require_other_files(arguments: &TrainArguments) -> Result<()> {
     let checkpoint = arguments.checkpoint.as_deref().map(checkpoint::path_in);
     let save = arguments.save.as_deref();
@@ -226,8 +228,8 @@ fn require_other_files(arguments: &TrainArguments) -> Result<()> {
     Ok(require_distinct(outputs, &dataset::files(&arguments.data))?)
 }
 
-/// The bytes of the weights: the parameters, the optimizer's state, and the engine's copies of both with a transpose.
-/// None on overflow.
+/// The bytes for the weights: the parameters, the optimizer's state, and the engine's copies of
+/// both with a transpose. `None` on overflow.
 fn bytes_needed(architecture: &Architecture) -> Option<u64> {
     let mut weights = architecture.sizes().windows(2).map(|pair| pair[0].checked_mul(pair[1]));
     let weights = weights.try_fold(0_usize, |total, weights| total.checked_add(weights?))?;

@@ -1,5 +1,5 @@
-//! Warnings of training runs that fail: of steps that are too large or too small before training, and of a diagnosis
-//! after a record.
+//! Warnings about failing training runs: before training, if steps are too large or too small, and
+//! after a record, from a diagnosis.
 
 use neural_net::diagnosis::{Cause, Diagnosis, Remedy, Setup, Symptom};
 use neural_net::training::{GradientScale, MAX_EFFECTIVE_STEP};
@@ -8,17 +8,17 @@ use super::settings::{Images, Settings};
 
 /// The batch size of the default settings.
 const USUAL_BATCH: usize = 16;
-/// Learning rates and effective steps below this change no weight noticeably in an epoch: with a step of 1e-4, MNIST's
-/// 50,000 images move a weight by a few thousandths.
+/// Learning rates and effective steps below this change no weight noticeably in an epoch. With a
+/// step of 1e-4, MNIST's 50,000 images move a weight by a few thousandths.
 const MIN_STEP: f64 = 1e-5;
 
-/// What the diagnosis of a training run depends on.
+/// The inputs of a training run's diagnosis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Diagnosed<'a> {
     pub(super) settings: &'a Settings,
-    /// Number of asynchronous workers; 1 for other training.
+    /// Number of asynchronous workers; 1 for other training modes.
     pub(super) workers: usize,
-    /// Number of images of the training set.
+    /// Number of images in the training set.
     pub(super) available: usize,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Diagnosed<'a> {
         ))
     }
 
-    /// The warning of a diagnosis after an epoch.
+    /// The warning for a diagnosis after an epoch.
     pub(super) fn in_words(&self, diagnosis: &Diagnosis, epoch: usize) -> String {
         let percent = |share: f64| format!("{:.2} %", 100.0 * share);
         let what = match &diagnosis.symptom {
@@ -128,13 +128,13 @@ impl<'a> Diagnosed<'a> {
         }
     }
 
-    /// The flags that help, each by itself.
+    /// The flags that help, each sufficient by itself.
     pub(super) fn flags_for(&self, cause: Cause) -> String {
         let remedies = self.setup().remedies(cause);
         remedies.iter().map(|remedy| self.flags(remedy)).collect::<Vec<_>>().join(", or ")
     }
 
-    /// What to choose.
+    /// The advice for a cause.
     fn ways_out(&self, cause: Cause) -> String {
         let is_large = self.settings.hyperparameters.batch_size.is_none_or(|size| size > USUAL_BATCH);
         let epochs = match cause {
@@ -159,7 +159,7 @@ impl<'a> Diagnosed<'a> {
     }
 }
 
-/// A number with three significant digits, without trailing zeros.
+/// Formats a number with three significant digits, without trailing zeros.
 fn shown(number: f64) -> String {
     format!("{number:.2e}").parse().map_or_else(|_| number.to_string(), |rounded: f64| rounded.to_string())
 }

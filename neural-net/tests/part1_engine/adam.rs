@@ -1,4 +1,4 @@
-//! Adam against its definition, written out for one weight and one bias, over several epochs.
+//! Compares Adam with its definition, written out for one weight and one bias, over several epochs.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use neural_net::{Activation, Architecture, Hyperparameters, Network, Samples};
 const EPOCHS: usize = 4;
 const FACTOR: f64 = 0.36;
 
-/// Hyperparameters whose learning rate has the factor [`FACTOR`] in the only layer.
+/// Hyperparameters with the learning rate factor [`FACTOR`] for the only layer.
 fn hyperparameters() -> Hyperparameters {
     Hyperparameters {
         optimizer: Optimizer::Adam,
@@ -27,7 +27,7 @@ fn hyperparameters() -> Hyperparameters {
     }
 }
 
-/// Inputs and targets of y = w · x + b; the last batch has one sample.
+/// Inputs and targets of y = w · x + b. The last batch has one sample.
 const SAMPLES: [(f64, f64); 5] = [(0.5, 1.0), (-1.0, 0.25), (2.0, -0.5), (0.0, 0.75), (1.5, 2.0)];
 /// The order of the samples in each epoch.
 const ORDER: [u32; 5] = [3, 0, 4, 1, 2];
@@ -75,7 +75,7 @@ fn parameters() -> Parameters {
     Parameters::new(Network::new(architecture, vec![array![[weight]]], vec![array![bias]]).unwrap())
 }
 
-/// Trains all epochs; between two of them, the engine may be replaced by one with its parameters.
+/// Trains all epochs. With `replace`, a new engine takes over the parameters after each epoch.
 fn train<E: Engine>(mut make: impl FnMut(&Parameters) -> E, replace: bool) -> (f64, f64) {
     let mut engine = make(&parameters());
     for epoch in 0..EPOCHS {

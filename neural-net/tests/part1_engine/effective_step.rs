@@ -1,4 +1,5 @@
-//! The effective step is what it is documented to be, and the learning rate for a given one leads to it.
+//! The effective step has its documented value, and the learning rate for a given step produces
+//! that step.
 
 use neural_net::Hyperparameters;
 use neural_net::preset::Preset;
@@ -15,7 +16,7 @@ fn part1_the_effective_step_is_that_of_summed_gradients() {
     assert_eq!(homework().effective_step(50_000), Some(USUAL_EFFECTIVE_STEP));
     assert!(of_batch(Some(64)) < MAX_EFFECTIVE_STEP && of_batch(Some(80)) > MAX_EFFECTIVE_STEP);
     assert_eq!(of_batch(None), 5000.0);
-    // A batch has at most all samples.
+    // A batch cannot be larger than the number of samples.
     assert_eq!(Hyperparameters { batch_size: Some(1000), ..homework() }.effective_step(30), Some(3.0));
     assert_eq!(Hyperparameters { momentum: 0.5, ..homework() }.effective_step(100), Some(2.0 * USUAL_EFFECTIVE_STEP));
     let mean = Hyperparameters { gradient: GradientScale::Mean, batch_size: None, ..homework() };

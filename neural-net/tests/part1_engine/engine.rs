@@ -124,7 +124,7 @@ proptest! {
     }
 }
 
-/// Large enough for the engine to distribute a single batch's rows to several tasks.
+/// Large enough to make the engine distribute a single batch's rows among several tasks.
 #[test]
 fn part1_a_large_layer_has_the_same_bits_for_any_number_of_threads() {
     let architecture = Architecture::new(vec![900, 301, 10], Activation::Sigmoid, Activation::Softmax).unwrap();

@@ -1,4 +1,4 @@
-//! The measurement by which `auto` chooses between a GPU and the CPU.
+//! The measurement with which `auto` chooses between a GPU and the CPU.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -9,11 +9,11 @@ use neural_net::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation,
 use neural_net::preset::Preset;
 use neural_net::{Hyperparameters, Samples};
 
-/// An engine whose steps take some time on a clock that only they move, in groups as a GPU's.
+/// An engine with steps that take time on a clock that only they advance, in groups like a GPU's.
 struct Paced<'a> {
     clock: &'a Cell<Duration>,
     step: Duration,
-    /// Time of the first call, beside its steps.
+    /// Extra time of the first call.
     start: Duration,
     group: usize,
     /// Number of samples.
@@ -64,7 +64,7 @@ impl Engine for Paced<'_> {
 
 const US: Duration = Duration::from_micros(1);
 
-/// The times of engines whose steps take this long, and all the time that measuring took.
+/// Measures engines with these step times. Also returns the total time of the measurement.
 fn times(gpu: Duration, cpu: Duration, samples: usize, diverges: bool) -> (Result<StepTimes, EngineError>, Duration) {
     let hyperparameters = Hyperparameters { batch_size: Some(16), ..Preset::Homework.hyperparameters() };
     rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(|| {
@@ -92,7 +92,7 @@ fn part1_auto_takes_the_device_whose_steps_are_faster_and_says_both_times() {
                 (is_gpu_faster, shown.to_owned()),
                 "{samples} samples"
             );
-            // What starts, a short time of each, and the groups that had begun.
+            // The start, a short time on each side, and the groups that had started.
             let most = Duration::from_millis(701 + 2 * 25) + 2 * (64 * gpu + cpu);
             assert!(took <= most, "{took:?} of {most:?}, {shown}, {samples} samples");
         }

@@ -36,7 +36,7 @@ fn train(
     })
 }
 
-/// Three steps by the engine and the reference, and the same bits with 1, 2, 3 and 8 threads.
+/// Compares three steps of the engine with the reference, and their bits with 1, 2, 3 and 8 threads.
 fn check(samples: &Samples, network: &Network, hyperparameters: &Hyperparameters, tolerance: f64) {
     let count = samples.len() as u32;
     let order: Vec<u32> = (0..count).rev().collect();
@@ -53,13 +53,13 @@ fn check(samples: &Samples, network: &Network, hyperparameters: &Hyperparameters
     }
 }
 
-/// Samples with the inputs replaced by bytes divided by 255.
+/// The samples, with each input replaced by a byte divided by 255.
 fn as_bytes(samples: &Samples) -> Samples {
     let bytes = samples.inputs().mapv(|x| (x.abs() * 255.0).round() as u8);
     Samples::from_bytes(bytes.into(), 255.0, samples.targets().clone()).unwrap()
 }
 
-/// Largest error of a weight, and of the loss, as a share of the value or of 1.
+/// Largest error of a weight and of the loss, relative to the value or to 1.
 const TOLERANCE: f64 = 2e-6;
 
 #[test]
@@ -95,7 +95,7 @@ fn part1_full_batches_train_as_the_reference_does() {
     }
 }
 
-/// One step's change of the weights at learning rate 1 is the gradient.
+/// At learning rate 1, the change of the weights in one step is the gradient.
 #[test]
 fn part1_full_batch_gradients_are_within_1e_5_of_the_largest() {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(2));
@@ -128,7 +128,8 @@ fn part1_full_batch_gradients_are_within_1e_5_of_the_largest() {
     }
 }
 
-/// Targets that are not a distribution, and a batch that has the same sample twice, use slower implementations.
+/// Slower implementations handle targets that are not a distribution, and a batch that has a sample
+/// twice.
 #[test]
 fn part1_full_batches_of_unusual_targets_and_samples_agree_with_the_reference() {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(3));

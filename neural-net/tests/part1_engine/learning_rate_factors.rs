@@ -1,5 +1,5 @@
-//! Learning rate factors of each layer: every engine and path agrees with the reference, and the reference with
-//! differences of the loss.
+//! Learning rate factors of each layer: every engine and path agrees with the reference, and the
+//! reference agrees with finite differences of the loss.
 
 use std::ops::ControlFlow;
 
@@ -43,11 +43,11 @@ fn trained(engine: &mut impl Engine, count: usize) -> Network {
     engine.parameters().unwrap().network
 }
 
-/// One chunk, groups of chunks, and full batches, packed and not.
+/// Tests one chunk, groups of chunks, and full batches, packed and unpacked.
 #[test]
 fn part1_the_cpu_engine_multiplies_each_layers_gradients_by_its_factor() {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(1));
-    // The last network has too many units, and the second has dense inputs, for the packed full batch.
+    // The last network has too many units for the packed full batch, and the second one has dense inputs.
     for (sizes, zeros) in [(vec![8, 6, 4, 2], true), (vec![8, 6, 4, 2], false), (vec![5, 40, 33, 1], true)] {
         let samples = random_samples(300, sizes[0], sizes[3], &mut rng);
         let keep = |x: &f32| if zeros && x.abs() < 0.7 { 0.0 } else { *x };
@@ -86,7 +86,7 @@ fn part1_the_gpu_engine_multiplies_each_layers_gradients_by_its_factor() {
 #[test]
 fn part1_one_launch_of_many_blocks_rejects_learning_rate_factors() {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(3));
-    // With more outputs than the kernels of one block have.
+    // More outputs than the single-block kernels support.
     let architecture = Architecture::new(vec![3, 4, 9], Activation::Tanh, Activation::Identity).unwrap();
     let parameters = Parameters::new(Network::<f32>::random(architecture, Initialization::Normal, &mut rng));
     let samples = random_samples(20, 3, 9, &mut rng);
@@ -99,7 +99,8 @@ fn part1_one_launch_of_many_blocks_rejects_learning_rate_factors() {
     assert!(make(ones).is_ok());
 }
 
-/// A step by the reference is rate · factor · (loss(w + h) − loss(w − h)) / 2h plus the decay, which has no factor.
+/// A reference step is rate · factor · (loss(w + h) − loss(w − h)) / 2h plus the decay, which has
+/// no factor.
 #[test]
 fn part1_the_references_step_agrees_with_central_differences() {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(4));

@@ -1,4 +1,4 @@
-//! The CPU engine and the predictor, against the reference; and training by the engine.
+//! Tests the CPU engine and the predictor against the reference, and training with the engine.
 
 mod adam;
 mod effective_step;

@@ -1,10 +1,10 @@
-//! A network that reads one class is found, and so is whether a saturated layer is the reason.
+//! Detects a network that predicts one class, and whether a saturated layer is the reason.
 
 use ndarray::{Array1, Array2};
 use neural_net::one_class::OneClass;
 use neural_net::{Activation, Architecture, Loss, Network, Samples};
 
-/// A network 2-2-3 with these biases and weights of ±`weight`.
+/// A 2-2-3 network with these biases and weights of ±`weight`.
 fn network(output: Activation, weight: f32, hidden_bias: f32, biases: [f32; 3]) -> Network {
     let hidden = if hidden_bias < -1000.0 { Activation::Relu } else { Activation::Sigmoid };
     let architecture = Architecture::new(vec![2, 2, 3], hidden, output).unwrap();
@@ -13,7 +13,7 @@ fn network(output: Activation, weight: f32, hidden_bias: f32, biases: [f32; 3]) 
     Network::new(architecture, weights, vec![Array1::from_elem(2, hidden_bias), Array1::from(biases.to_vec())]).unwrap()
 }
 
-/// 200 samples, of which every `period`-th has class 0, the others class 2.
+/// 200 samples. Every `period`-th one has class 0, the others class 2.
 fn samples(period: usize) -> Samples {
     let inputs = Array2::from_shape_fn((200, 2), |(row, column)| ((row + 3 * column) % 7) as f32 / 7.0);
     let class = |row: usize| if row.is_multiple_of(period) { 0 } else { 2 };
@@ -30,7 +30,7 @@ fn part1_outputs_that_are_all_nearly_zero_are_a_saturated_layer() {
     let saturated = network(Activation::Sigmoid, 0.1, 0.0, [-20.0, -19.0, -21.0]);
     let expected = OneClass { class: 1, assigned: 200, count: 200, saturated_layer: Some(2) };
     assert_eq!(find(&saturated, Loss::SquaredError), Some(expected));
-    // The error of cross-entropy does not have the outputs' derivative: it still learns.
+    // The deltas of cross-entropy do not contain the outputs' derivative, so the network still learns.
     let still_learns = OneClass { saturated_layer: None, ..expected };
     assert_eq!(find(&saturated, Loss::CrossEntropy), Some(still_learns));
     let beginning = network(Activation::Sigmoid, 0.1, 0.0, [-2.0, -1.9, -2.1]);

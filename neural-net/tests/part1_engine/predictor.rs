@@ -88,7 +88,7 @@ fn part1_predictions_have_the_same_bits_for_any_number_of_threads() {
     };
     let expected = predict(1);
     assert!([2, 3, 8].into_iter().all(|threads| predict(threads) == expected));
-    // A column-major array.
+    // A column-major copy of the inputs.
     let transposed = inputs.t().as_standard_layout().into_owned();
     assert_eq!(Predictor::new(&network).predict_all(transposed.t()), expected);
 }

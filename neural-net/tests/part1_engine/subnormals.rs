@@ -1,5 +1,6 @@
-//! Training never reaches subnormal values, with which many processors compute a hundred times slower: not in saturated
-//! networks, and not in what momentum, Adam and weight decay let shrink.
+//! Training never reaches subnormal values, with which many processors compute a hundred times
+//! slower. This holds for saturated networks and for values that shrink through momentum, Adam and
+//! weight decay.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -15,7 +16,7 @@ use neural_net::{Activation, Architecture, Hyperparameters, Loss, Network, Sampl
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
 
-/// A network whose weights are so large that its units saturate: with sigmoids, outputs of 10⁻³⁰ are usual.
+/// A network with weights so large that its units saturate. With sigmoids, outputs of 10⁻³⁰ are common.
 fn saturated(sizes: &[usize], hidden: Activation, output: Activation) -> Network {
     let architecture = Architecture::new(sizes.to_vec(), hidden, output).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(7));
@@ -25,7 +26,7 @@ fn saturated(sizes: &[usize], hidden: Activation, output: Activation) -> Network
     Network::new(architecture, weights, biases).unwrap()
 }
 
-/// The cases of saturated networks: with the kernels of few units, and with those of many.
+/// Saturated networks for both sets of kernels: those for few units and those for many.
 fn cases() -> Vec<(Network, Loss)> {
     use Activation::{Relu, Sigmoid, Softmax, Tanh};
     let mut cases = Vec::new();
@@ -57,7 +58,7 @@ fn assert_normal<'a>(values: impl IntoIterator<Item = &'a f32>, what: &str) {
     assert_eq!(subnormal, 0, "subnormal values: {what}");
 }
 
-/// Keeps the gradients that a worker sends; its parameters stay those of the layers.
+/// Keeps the gradients that a worker sends. The worker's parameters stay equal to the layers'.
 struct Keeps {
     layers: Vec<MasterLayer>,
     gradients: Rc<RefCell<Vec<f32>>>,
@@ -115,7 +116,8 @@ fn values(arrays: &[(Array2<f32>, Array1<f32>)]) -> impl Iterator<Item = &f32> {
     arrays.iter().flat_map(|(weights, biases)| weights.iter().chain(biases))
 }
 
-/// After a first batch, one input is always zero: what remains of its gradient, and of its weights, shrinks in each step.
+/// After the first batch, one input is always zero. The rest of its gradient and of its weights
+/// shrinks in each step.
 #[test]
 fn part1_what_shrinks_in_each_step_ends_at_zero() {
     let count = 4000;
@@ -140,7 +142,7 @@ fn part1_what_shrinks_in_each_step_ends_at_zero() {
         let hyperparameters =
             Hyperparameters { optimizer, momentum, weight_decay, learning_rate: 0.02, batch_size: Some(1), ..preset };
         let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);
-        // At many steps, since a value passes the subnormal range in some of them.
+        // Checked at many steps, since a value passes through the subnormal range in only some of them.
         for first in (0..count).step_by(50) {
             engine.train(&order[..first + 50], first, &mut |_, _| ControlFlow::Continue(())).unwrap();
             let Parameters { network, velocities, squares } = engine.parameters().unwrap();
@@ -154,14 +156,14 @@ fn part1_what_shrinks_in_each_step_ends_at_zero() {
     assert!(found, "no velocity has ended at zero");
 }
 
-/// The processor's own record: its sticky flags of a subnormal operand, and of a subnormal result.
+/// The processor's sticky flags for a subnormal operand and a subnormal result.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code, reason = "reads the floating-point flags")]
 fn subnormal_flags() -> u32 {
     const SUBNORMAL_OPERAND: u32 = 1 << 1;
     const UNDERFLOW: u32 = 1 << 4;
     let mut register = 0_u32;
-    // SAFETY: every x86-64 processor has the instruction; it only writes the four bytes of `register`.
+    // SAFETY: every x86-64 processor has the instruction. It only writes the four bytes of `register`.
     unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut register, options(nostack, preserves_flags)) };
     register & (SUBNORMAL_OPERAND | UNDERFLOW)
 }
@@ -176,7 +178,7 @@ fn part1_no_operation_on_saturated_networks_is_subnormal() {
             let what = format!("{:?}, {loss}, {batch_size:?}", network.architecture());
             let parameters = Parameters::new(network.clone());
             let hyperparameters = hyperparameters(loss, batch_size);
-            // On a new thread, whose flags are clear.
+            // On a new thread, which starts with clear flags.
             let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
             let [before, after] = pool.install(|| {
                 let mut engine = CpuEngine::new(&samples, &parameters, &hyperparameters);

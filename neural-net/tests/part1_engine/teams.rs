@@ -1,4 +1,4 @@
-//! Training by a team of threads: presets, early ends, panics, and the choice of the number of threads.
+//! Training on a thread team: presets, early ends, panics, and the choice of the number of threads.
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ fn start(preset: Preset, count: usize, batch_size: Option<usize>) -> (Samples, P
     (samples, parameters, hyperparameters, order)
 }
 
-/// An engine with this number of threads, whatever the cores.
+/// An engine with exactly this number of threads, regardless of the number of cores.
 fn engine<'a>(
     samples: &'a Samples,
     parameters: &Parameters,
@@ -35,7 +35,7 @@ fn engine<'a>(
     engine
 }
 
-/// Trains until step `last`, from step `first` on; returns the losses.
+/// Trains from step `first` to step `last`. Returns the losses.
 fn train(engine: &mut CpuEngine, order: &[u32], first: usize, last: usize) -> Vec<f64> {
     let mut losses = Vec::new();
     let mut observe = |step, loss| {
@@ -49,7 +49,7 @@ fn train(engine: &mut CpuEngine, order: &[u32], first: usize, last: usize) -> Ve
 #[test]
 fn part1_presets_train_to_the_same_bits_by_any_team() {
     for preset in Preset::ALL {
-        // Five and eight members of a small batch take turns on fewer cores, so that each meeting takes long.
+        // With a small batch, five and eight members share fewer cores, so each barrier takes long.
         for (batch_size, count) in [(16, 100), (48, 200), (64, 200), (256, 800), (1200, 1500), (1500, 1500)] {
             let batch_size = Some(batch_size).filter(|&size| size < count);
             let (samples, parameters, hyperparameters, order) = start(preset, count, batch_size);
@@ -122,7 +122,7 @@ fn part1_a_team_ends_when_the_loss_is_not_finite() {
     assert_eq!(step(3), step(1));
 }
 
-/// The panic is the observer's, and no thread is left that waits for the leader.
+/// The run ends with the observer's panic. No thread keeps waiting for the leader.
 #[test]
 fn part1_a_panic_of_the_observer_ends_the_team() {
     let (samples, parameters, hyperparameters, order) = start(Preset::Homework, 400, Some(16));
@@ -137,7 +137,8 @@ fn part1_a_panic_of_the_observer_ends_the_team() {
     assert_eq!(panic.downcast_ref::<&str>(), Some(&"at step 5"));
 }
 
-/// Long enough for the engine to try a team, and to return to one thread where other programs have the cores.
+/// Long enough for the engine to try a team, and to return to one thread if other programs occupy
+/// the cores.
 #[test]
 fn part1_the_fastest_number_of_threads_changes_no_bit() {
     for batch_size in [16, 256] {

@@ -1,4 +1,4 @@
-//! The gradients are the loss's derivatives, and a step follows the documented rule.
+//! The gradients are the derivatives of the loss, and a step follows the documented rule.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -45,11 +45,11 @@ fn part1_gradients_agree_with_central_differences() {
             }
         }
     }
-    // 20 + 15 + 9 weights and 11 biases, except the few at a kink of ReLU, for 28 combinations.
+    // 28 combinations of 20 + 15 + 9 weights and 11 biases, minus a few at a kink of ReLU.
     assert!(checked > 28 * 50, "{checked} derivatives were checked");
 }
 
-/// Compares each derivative with (loss(p + h) − loss(p − h)) / 2h; returns the number of comparisons.
+/// Compares each derivative with (loss(p + h) − loss(p − h)) / 2h. Returns the number of comparisons.
 fn check_gradients(network: &Network<f64>, samples: &Samples<f64>, loss: Loss) -> usize {
     let gradients = reference::gradients(network, samples, loss);
     let architecture = network.architecture();
@@ -72,8 +72,8 @@ fn check_gradients(network: &Network<f64>, samples: &Samples<f64>, loss: Loss) -
                     None => gradients.biases[layer][column],
                 };
                 let (here, up, down) = (gradients.loss, moved(row, column, step), moved(row, column, -step));
-                // If the two one-sided differences disagree, a kink of ReLU is between them, where there is no
-                // derivative.
+                // If the two one-sided differences disagree, there is a kink of ReLU between them,
+                // where no derivative exists.
                 if ((up - here) - (here - down)).abs() / step > 2e-5 {
                     continue;
                 }
@@ -88,7 +88,8 @@ fn check_gradients(network: &Network<f64>, samples: &Samples<f64>, loss: Loss) -
     checked
 }
 
-/// One step of a 2-2-1 network with sigmoids and squared error, written as scalar formulas in double precision.
+/// One step of a 2-2-1 network with sigmoids and squared error, written out as scalar formulas in
+/// double precision.
 #[test]
 fn part1_a_training_step_agrees_with_scalar_formulas() {
     let (w1, b1) = ([[0.15, -0.4], [0.25, 0.3]], [0.35, -0.2]);
@@ -208,7 +209,7 @@ fn part1_presets_have_the_documented_initial_weights() {
     assert!(parameters.network.biases().iter().flatten().all(|&bias| bias == 0.0));
 }
 
-/// Stream 0 of a seed draws the weights, and the streams from 1 on each draw an epoch's permutation.
+/// Stream 0 of a seed draws the weights. Each stream from 1 on draws one epoch's permutation.
 #[test]
 fn part1_each_epoch_draws_its_permutation_from_its_own_stream() {
     let hyperparameters = Hyperparameters { seed: 5, ..Preset::Homework.hyperparameters() };
@@ -259,7 +260,7 @@ fn part1_a_training_run_that_is_stopped_resumes_with_the_next_step() {
     };
     let (mut whole, mut stopped) = (begin(), begin());
     assert_eq!(run(&mut whole, usize::MAX), (Outcome::Finished, 2, 2, 0));
-    // Four steps an epoch.
+    // Four steps per epoch.
     assert_eq!(run(&mut stopped, 2), (Outcome::Stopped, 0, 0, 2));
     assert_eq!(run(&mut stopped, 3), (Outcome::Stopped, 1, 1, 1));
     assert_eq!(run(&mut stopped, usize::MAX), (Outcome::Finished, 1, 2, 0));

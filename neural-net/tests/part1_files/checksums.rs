@@ -1,4 +1,4 @@
-//! Any flipped bit in a model or a checkpoint is detected, and so is a value that no training run can have.
+//! Detects any flipped bit in a model or checkpoint, and any value that a training run cannot have.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn network() -> Network {
     Network::random(architecture, Initialization::Normal, &mut ChaCha8Rng::seed_from_u64(test_support::seed(5)))
 }
 
-/// A checkpoint after 2 of 5 epochs of 7 steps each, and 3 steps.
+/// A checkpoint after 2 of 5 epochs with 7 steps each, and 3 more steps.
 fn checkpoint() -> Checkpoint {
     let network = network();
     let layers = network.weights().iter().cloned().zip(network.biases().iter().cloned());
@@ -91,7 +91,7 @@ fn assert_one_line(error: &ModelFileError) -> String {
     line
 }
 
-/// Every bit of the file, and thousands of pairs of bits.
+/// Flips every bit of the file, and thousands of pairs of bits.
 #[track_caller]
 fn assert_flips_are_rejected(good: &[u8], read: impl Fn(Vec<u8>) -> Result<bool, ModelFileError>) {
     assert!(read(good.to_vec()).unwrap());
@@ -123,11 +123,11 @@ fn part1_checksums_reject_a_model_with_any_bit_flipped() {
 #[test]
 fn part1_checksums_reject_a_checkpoint_with_any_bit_flipped() {
     assert_flips_are_rejected(&checkpoint_bytes(), read_checkpoint);
-    // As `neural-net evaluate` reads it.
+    // Read as by `neural-net evaluate`.
     assert_flips_are_rejected(&checkpoint_bytes(), read_model);
 }
 
-/// A file with changed metadata, and a new checksum if it has the key.
+/// A file with changed metadata, and with a new checksum if it has the key.
 fn with_metadata(bytes: &[u8], change: impl FnOnce(&mut HashMap<String, String>)) -> Vec<u8> {
     let (_, header) = SafeTensors::read_metadata(bytes).unwrap();
     let mut metadata = header.metadata().clone().unwrap();
@@ -177,8 +177,8 @@ fn part1_checksums_cannot_be_omitted() {
     assert!(!checksum::seal(&mut b"\x20\0\0\0\0\0\0\0{\"__metadata__\":{\"checksum\":\"00".to_vec()));
 }
 
-/// Readers that use the last of two equal keys, as most do, and readers that use the first would see different
-/// networks.
+/// Most readers use the last of two equal keys. They would see a different network than readers
+/// that use the first.
 #[test]
 fn part1_checksums_do_not_permit_duplicate_keys() {
     let bytes = model_bytes();
@@ -200,7 +200,7 @@ fn part1_checksums_do_not_permit_duplicate_keys() {
     }
 }
 
-/// A checkpoint whose run has another value at a JSON pointer such as /progress/epoch.
+/// A checkpoint with a different value in its run, at a JSON pointer such as /progress/epoch.
 fn with_run(path: &str, value: Value) -> Vec<u8> {
     with_metadata(&checkpoint_bytes(), |metadata| {
         let mut run: Value = serde_json::from_str(&metadata["run"]).unwrap();
@@ -255,7 +255,7 @@ fn part1_checkpoint_of_an_impossible_run_is_rejected_by_the_values_name() {
         let line = assert_one_line(&read_checkpoint(with_run(path, value.clone())).unwrap_err());
         assert!(line.contains(name), "{path} = {value}: {line}");
     }
-    // Numbers of epochs whose product with the number of samples overflows.
+    // A number of epochs that overflows when multiplied by the number of samples.
     let bytes = with_metadata(&with_run("/hyperparameters/epochs", huge.clone()), |metadata| {
         let mut run: Value = serde_json::from_str(&metadata["run"]).unwrap();
         run["progress"]["epoch"] = json!(i64::MAX);
@@ -329,7 +329,7 @@ fn part1_checksums_of_texts_are_on_their_first_line() {
         let mut bytes = sealed.clone().into_bytes();
         bytes[bit / 8] ^= 1 << (bit % 8);
         let seal = String::from_utf8(bytes).map(|text| checksum::check_text(&text));
-        // With a changed prefix, the text has no digest.
+        // With a damaged prefix, the text has no digest.
         let expected = if bit / 8 < "# sha256 ".len() { Seal::Missing } else { Seal::Broken };
         assert!(seal.is_err() || seal == Ok(expected), "bit {bit}: {seal:?}");
     }

@@ -1,4 +1,5 @@
-//! The digit in a drawing is found whatever is around it: each kind of drawing is made of all ten digits.
+//! The digit in a drawing is found whatever surrounds it. Each kind of drawing is made from all ten
+//! digits.
 
 use draw::network::{Network, Weights};
 use ndarray::{Array2, s};
@@ -8,12 +9,12 @@ use proptest::prelude::*;
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// Grey values 0 … 255; of a digit, 0 is the background and 255 ink.
+/// Gray values 0 … 255. In a digit, 0 is the background and 255 ink.
 type Image = Array2<u8>;
 
 /// Width and height in pixels of MNIST's images.
 const SIDE: usize = 28;
-/// Pixels of a drawing for a pixel of a digit.
+/// Side of a drawing's square, in pixels, for one pixel of a digit.
 const SCALE: usize = 7;
 
 /// Four built-in digits of each class in MNIST's format.
@@ -37,7 +38,8 @@ fn mnist_digits() -> Option<Vec<(u8, Image)>> {
     Some(images.take(400).filter(|labelled| is_early(labelled)).collect())
 }
 
-/// Ink on paper, whose brightness is a function of row and column, for each pixel of the digit `SCALE` × `SCALE`.
+/// Ink on paper, with `SCALE` × `SCALE` pixels per pixel of the digit. `paper` gives the brightness
+/// by row and column.
 fn on_paper(digit: &Image, paper: impl Fn(usize, usize) -> f64, ink: f64) -> Image {
     let (height, width) = digit.dim();
     Image::from_shape_fn((height * SCALE, width * SCALE), |(row, column)| {
@@ -51,7 +53,7 @@ fn inverted(image: &Image) -> Image {
     image.mapv(|pixel| 255 - pixel)
 }
 
-/// The image in a larger one, with this number of rows above and below, and of columns left and right.
+/// The image with this number of rows added above and below it, and of columns added left and right.
 fn padded(image: &Image, [rows, columns]: [usize; 2], margin: u8) -> Image {
     let (height, width) = image.dim();
     let mut padded = Image::from_elem((height + 2 * rows, width + 2 * columns), margin);
@@ -59,7 +61,7 @@ fn padded(image: &Image, [rows, columns]: [usize; 2], margin: u8) -> Image {
     padded
 }
 
-/// The image moved down and to the right, without the ink that leaves it.
+/// The image moved down and to the right. Ink that leaves it is lost.
 fn moved(image: &Image, [down, right]: [isize; 2]) -> Image {
     Image::from_shape_fn(image.dim(), |(row, column)| {
         let from = row.checked_add_signed(-down).zip(column.checked_add_signed(-right));
@@ -67,12 +69,12 @@ fn moved(image: &Image, [down, right]: [isize; 2]) -> Image {
     })
 }
 
-/// A line of this width around the image.
+/// Draws a line of this width around the image.
 fn framed(image: &Image, width: usize, ink: u8) -> Image {
     padded(image, [width, width], ink)
 }
 
-/// The mean of each 2 × 2 pixels in the middle of the image.
+/// The means of all 2 × 2 pixels, in the middle of the image.
 fn half_size(digit: &Image) -> Image {
     let half = Image::from_shape_fn((SIDE / 2, SIDE / 2), |(row, column)| {
         let block = digit.slice(s![2 * row..2 * row + 2, 2 * column..2 * column + 2]);
@@ -89,7 +91,7 @@ fn cropped(digit: &Image) -> Image {
     digit.slice(s![rows, columns]).to_owned()
 }
 
-/// Squares of ink around the digit, far from it.
+/// Adds squares of ink around the digit, far from it.
 fn with_specks(mut image: Image, count: usize, ink: u8) -> Image {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(7));
     let (height, width) = image.dim();
@@ -101,7 +103,7 @@ fn with_specks(mut image: Image, count: usize, ink: u8) -> Image {
     image
 }
 
-/// Lines with these slopes (rows per column, columns per row) at a distance of 31 pixels.
+/// Adds lines with these slopes (rows per column, columns per row), 31 pixels apart.
 fn with_lines(mut image: Image, slopes: &[(bool, f64)], ink: u8) -> Image {
     let (height, width) = image.dim();
     for &(is_horizontal, slope) in slopes {
@@ -116,10 +118,10 @@ fn with_lines(mut image: Image, slopes: &[(bool, f64)], ink: u8) -> Image {
     image
 }
 
-/// A kind of drawing: its name, and how a digit is drawn.
+/// A kind of drawing: its name, and how to draw a digit.
 type Kind = (&'static str, Box<dyn Fn(&Image) -> Image>);
 
-/// Kinds of which the digit is read to nearly the same pixels.
+/// Kinds that keep the digit's pixels nearly unchanged.
 fn clear_kinds() -> Vec<Kind> {
     let white = |_: usize, _: usize| 250.0;
     let mut kinds: Vec<Kind> = vec![
@@ -155,7 +157,7 @@ fn clear_kinds() -> Vec<Kind> {
     kinds
 }
 
-/// The share of light that reaches a sheet of height and width 1.
+/// The fraction of light that reaches each point of a sheet of height and width 1.
 type Light = fn(f64, f64) -> f64;
 
 /// Dark ink on light paper, both in a shadow.
@@ -166,7 +168,7 @@ fn shaded(digit: &Image, light: Light) -> Image {
     Image::from_shape_fn(image.dim(), |(row, column)| (f64::from(image[[row, column]]) * light(row, column)) as u8)
 }
 
-/// Kinds of which the digit's strokes are changed.
+/// Kinds that change the digit's strokes.
 fn hard_kinds() -> Vec<Kind> {
     let mut kinds: Vec<Kind> = vec![
         ("small", Box::new(half_size)),
@@ -187,8 +189,8 @@ fn hard_kinds() -> Vec<Kind> {
     kinds
 }
 
-/// Ink in only one of two images as a share of the ink in both, where one may be moved by a pixel: the centre of mass
-/// is rounded to whole pixels.
+/// The ink in only one of two images, relative to the ink in both. One image may be moved by a
+/// pixel, since the center of mass is rounded to whole pixels.
 fn difference(a: &Image, b: &Image) -> f64 {
     let sum =
         |b: &Image, pair: fn(f64, f64) -> f64| a.iter().zip(b).map(|(&a, &b)| pair(a.into(), b.into())).sum::<f64>();
@@ -253,7 +255,8 @@ fn part1_mnists_images_keep_their_pixels() {
     assert!(kept as f64 > 0.995 * pixels.nrows() as f64, "{kept} of {}", pixels.nrows());
 }
 
-/// The numbers of digits that a network reads of each kind; the page's network reads 19 of these 20 images themselves.
+/// The number of digits that a network predicts correctly for each kind. From the 20 original
+/// images, the page's network gets 19.
 #[test]
 fn part1_a_network_reads_mnists_digits_in_drawings_of_each_kind() {
     let Some(digits) = mnist_digits() else { return };
@@ -321,7 +324,7 @@ fn part1_a_sheet_without_a_digit_is_blank() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any image, also of a single row or column, is read or rejected without a panic.
+    /// Any image, even a single row or column, is read or rejected without a panic.
     #[test]
     fn part1_any_image_is_read_to_all_pixels_or_rejected(
         height in 1..40_usize,

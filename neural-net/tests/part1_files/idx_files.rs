@@ -1,4 +1,4 @@
-//! IDX files are read exactly, and a damaged one is an error in one line that names the file.
+//! IDX files are read exactly, and a damaged one causes a one-line error that names the file.
 
 use std::fs;
 use std::io::Write;
@@ -90,7 +90,7 @@ fn part1_idx_images_need_not_be_square() {
     assert_eq!(pixels.as_slice().unwrap(), PIXELS);
 }
 
-/// A raw file may be called `.gz`, a compressed one not: browsers rename them.
+/// A raw file may be named `.gz`, and a compressed one may lack the suffix: browsers rename files.
 #[test]
 fn part1_idx_compression_is_seen_by_content_not_by_name() {
     let dataset = small_dataset();
@@ -125,7 +125,7 @@ fn part1_idx_large_files_read_back_to_the_byte() {
     }
 }
 
-/// The files are read in parallel; the message does not depend on which is read first.
+/// The files are read in parallel. The message does not depend on which is read first.
 #[test]
 fn part1_idx_of_several_damaged_files_the_first_is_named() {
     let directory = TempDir::new().unwrap();
@@ -314,7 +314,7 @@ proptest! {
         prop_assert!(read_images_from(&bytes).is_err());
     }
 
-    /// With valid first bytes, so that the following ones are parsed, too.
+    /// Starts with valid bytes to reach the code that parses the following ones.
     #[test]
     fn part1_idx_random_bytes_after_a_good_start_never_panic(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
@@ -339,7 +339,7 @@ proptest! {
         prop_assert!(read_images_from(&bytes[..length]).is_err());
     }
 
-    /// Some bits of a gzip header have no meaning; a flip of any other bit is detected.
+    /// Some bits of a gzip header have no meaning. A flip of any other bit is detected.
     #[test]
     fn part1_idx_a_flipped_bit_of_a_compressed_file_changes_no_pixel(index: prop::sample::Index, bit in 0..8) {
         let mut bytes = gzip(&good_images());
@@ -352,8 +352,8 @@ proptest! {
     }
 }
 
-/// What is damaged far behind the content is not reached: a file that decompresses to more than memory holds is rejected
-/// by the first byte that is too much.
+/// Damage far behind the content is not reached. A file that decompresses to more than memory can
+/// hold is rejected at the first surplus byte.
 #[test]
 fn part1_idx_a_file_that_is_too_long_is_read_one_byte_too_far_only() {
     let long = [good_labels(), vec![7; 1 << 24]].concat();

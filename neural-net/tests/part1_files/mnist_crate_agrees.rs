@@ -39,7 +39,7 @@ fn part1_mnist_crate_agrees_on_the_builtin_digits() {
     assert_agrees(directory.path(), &read);
 }
 
-/// A set of MNIST's size with one other label is not MNIST.
+/// A set of MNIST's size with one different label is not MNIST.
 #[test]
 fn part1_other_labels_are_not_mnist() {
     let Some(mnist) = mnist_directory() else { return };

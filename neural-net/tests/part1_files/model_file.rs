@@ -1,4 +1,5 @@
-//! A saved network is loaded bit by bit, other programs can read it, and an invalid file is an error that names it.
+//! A saved network is loaded bit by bit, other programs can read it, and an invalid file causes an
+//! error that names it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -30,7 +31,7 @@ fn bits(network: &Network) -> Vec<u32> {
     weights.chain(network.biases().iter().flatten()).map(|value| value.to_bits()).collect()
 }
 
-/// The contents of a model file, for tests that change them.
+/// The contents of a model file, for tests to change.
 #[derive(Clone)]
 struct Pieces {
     tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)>,
@@ -55,7 +56,7 @@ impl Pieces {
         self.tensors.iter_mut().find(|tensor| tensor.0 == name).unwrap()
     }
 
-    /// Gives a tensor another shape with the same bytes.
+    /// Changes a tensor's shape but not its bytes.
     fn reshape(&mut self, name: &str, shape: &[usize]) {
         self.tensor(name).2 = shape.to_vec();
     }
@@ -70,7 +71,7 @@ impl Pieces {
             .iter()
             .map(|(name, dtype, shape, bytes)| (name, TensorView::new(*dtype, shape.clone(), bytes).unwrap()));
         let mut bytes = safetensors::serialize(views, self.metadata.clone()).unwrap();
-        // With a correct checksum, as from another program that writes such files.
+        // With a correct checksum, as if another program had written the file.
         checksum::seal(&mut bytes);
         load_bytes(&bytes)
     }
@@ -84,7 +85,7 @@ fn error_after(change: impl FnOnce(&mut Pieces)) -> ModelFileError {
     pieces.load().unwrap_err()
 }
 
-/// The bytes of [`model`]'s file, written once, since each write is synced to the disk.
+/// The bytes of [`model`]'s file. Written only once, since each write is synced to disk.
 fn saved_bytes() -> Vec<u8> {
     static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let (_directory, path) = new_path();
@@ -94,7 +95,7 @@ fn saved_bytes() -> Vec<u8> {
     BYTES.clone()
 }
 
-/// Loads a file with this content; an error must name it in one line.
+/// Loads a file with this content. Any error must name it in one line.
 fn load_bytes(bytes: &[u8]) -> Result<Model, ModelFileError> {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("a-file");
@@ -210,7 +211,7 @@ fn part1_model_file_does_not_replace_a_directory() {
     assert_eq!(names_in(directory.path()), ["model.safetensors"]);
 }
 
-/// A path that ends in a slash is a directory: it is rejected before training, not after it.
+/// A path that ends in a slash is a directory. It is rejected before training, not after it.
 #[test]
 fn part1_model_file_path_that_ends_in_a_slash_is_rejected_before_training() {
     let (directory, path) = new_path();
@@ -221,7 +222,7 @@ fn part1_model_file_path_that_ends_in_a_slash_is_rejected_before_training() {
     assert!(names_in(directory.path()).is_empty());
 }
 
-/// The name has the maximum length, so that the temporary one is too long.
+/// The name has the maximum length, so the temporary file's name is too long.
 #[cfg(unix)]
 #[test]
 fn part1_model_file_survives_when_its_successor_cannot_be_written() {
@@ -335,7 +336,7 @@ fn part1_model_file_with_wrong_sizes_is_rejected() {
     assert!(matches!(error("6,4,3,2"), ModelFileError::NotOurs { .. }), "there is no third layer");
 }
 
-/// The sizes are those of the first layer alone, which would be another network.
+/// The sizes are only the first layer's, which would be a different network.
 #[test]
 fn part1_model_file_with_a_layer_more_than_its_sizes_is_rejected() {
     error_after(|pieces| pieces.set("sizes", "6,4"));
@@ -355,7 +356,7 @@ fn part1_model_file_with_an_unknown_activation_is_rejected() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
-    /// Any finite bit pattern, −0 and subnormal floats included.
+    /// Any finite bit pattern, including −0 and subnormal floats.
     #[test]
     fn part1_model_file_is_loaded_bit_by_bit(pattern in prop::collection::vec(any::<u32>(), 24 + 4 + 12 + 3)) {
         let finite = |bits: u32| if f32::from_bits(bits).is_finite() { bits } else { bits & !(1 << 23) };
@@ -405,8 +406,9 @@ proptest! {
     }
 }
 
-/// Reads a file as `torch.nn.Sequential` does: module m's `Linear` computes x · Wᵀ + b. Only NumPy and the format's own
-/// description are used (https://github.com/huggingface/safetensors): the header's length in 8 bytes, its JSON, the data.
+/// Reads a file like `torch.nn.Sequential`: module m's `Linear` computes x · Wᵀ + b. It uses only
+/// NumPy and the format's own description (https://github.com/huggingface/safetensors): the
+/// header's length in 8 bytes, its JSON, the data.
 const AS_PYTORCH: &str = r#"
 import json, sys
 import numpy as np
@@ -436,7 +438,7 @@ print(json.dumps(x.tolist()))
 #[test]
 fn part1_model_file_for_pytorch_is_read_by_its_convention() {
     let Some(python) = test_support::python_with_numpy() else { return };
-    // A square layer would be read transposed without an error.
+    // With a square layer, a transposed reading would not cause an error.
     for sizes in [vec![6, 4, 3], vec![5, 5, 5, 5]] {
         let architecture = Architecture::new(sizes.clone(), Activation::Tanh, Activation::Softmax).unwrap();
         let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(11));

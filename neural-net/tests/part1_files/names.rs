@@ -1,4 +1,4 @@
-//! The names of a network's and a training run's choices, by which command lines and files select them.
+//! Names by which command lines and files select the options of a network and a training run.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Each value is read from what it is displayed as, its name, and from nothing else; the error lists all names.
+/// Each value is parsed from its displayed name and from nothing else. The error lists all names.
 fn check<T>(all: &[T], name: fn(T) -> &'static str)
 where
     T: Copy + Debug + PartialEq + Display + FromStr<Err = UnknownName>,
@@ -33,7 +33,7 @@ where
     }
 }
 
-/// [`check`] for a type whose values are in files: they have the same names there, and there are no others.
+/// [`check`] for a type stored in files: files use the same names and no others.
 fn check_in_files<T>(all: &[T], name: fn(T) -> &'static str)
 where
     T: Copy + Debug + PartialEq + Display + FromStr<Err = UnknownName> + Serialize + DeserializeOwned,

@@ -1,4 +1,5 @@
-//! PNG images of a digit: damage or another size is an error that names the file, never a panic.
+//! PNG images of a digit: a damaged file or a wrong size causes an error that names the file, never
+//! a panic.
 
 use std::io::Write;
 
@@ -19,12 +20,12 @@ fn png(chunks: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
     file
 }
 
-/// An image of `width` × 28 pixels of four bits, each an index into a palette: a bar of 4 × 20 pixels.
+/// An image of `width` × 28 pixels with four-bit palette indices. It shows a bar of 4 × 20 pixels.
 fn with_palette(width: u32, palette: &[u8]) -> Vec<u8> {
     let header = [&width.to_be_bytes()[..], &28_u32.to_be_bytes(), &[4, 3, 0, 0, 0]].concat();
     let mut pixels = ZlibEncoder::new(vec![], Compression::fast());
     for row in 0..28 {
-        // A filter's number, then two pixels a byte.
+        // A filter number, then two pixels per byte.
         let is_bar = |byte: &u32| (6..8).contains(byte) && (4..24).contains(&row);
         let row = (0..width.div_ceil(2)).map(|byte| if is_bar(&byte) { 0x11 } else { 0 });
         pixels.write_all(&[0].into_iter().chain(row).collect::<Vec<u8>>()).unwrap();
@@ -72,7 +73,7 @@ fn part1_a_too_large_image_is_not_decoded() {
     assert!(matches!(error, PngError::Size { width: 5000, height: 28, .. }), "{error}");
 }
 
-/// A file of a drawing of `width` × `height` pixels; `grey` gives the brightness at a point.
+/// A file with a drawing of `width` × `height` pixels. `grey` returns the brightness at a point.
 fn drawn(folder: &TempDir, [width, height]: [u32; 2], grey: impl Fn(u32, u32) -> u8) -> std::path::PathBuf {
     let path = folder.path().join("drawing.png");
     image::GrayImage::from_fn(width, height, |x, y| image::Luma([grey(x, y)])).save(&path).unwrap();
@@ -94,7 +95,7 @@ fn part1_a_drawing_is_scaled_to_20_pixels_and_centred_by_its_mass() {
     assert_eq!((columns, rows), (14..=15, 5..=24));
     assert_eq!(digit.pixels.iter().max(), Some(&255));
 
-    // With a dark background by force, nothing is brighter than it.
+    // With a dark background forced, nothing is brighter than it.
     let is_bar = |x: u32, y: u32| (145..155).contains(&x) && (90..110).contains(&y);
     let path = drawn(&folder, [300, 200], |x, y| if is_bar(x, y) { 30 } else { 235 + (x * 7 + y * 3) as u8 % 16 });
     let blank = read_digit(&path, 28, Background::Dark);
@@ -141,7 +142,8 @@ fn digit() -> image::GrayImage {
     image::GrayImage::from_raw(28, 28, digit.pixels.into_iter().collect()).unwrap()
 }
 
-/// `image` reads the file to the same pixels, of any kind; it rounds 16 bits where ours drops the lower eight.
+/// `image` reads files of any kind to the same pixels. It rounds 16 bits, while ours drops the
+/// lower eight.
 #[test]
 fn part1_a_png_file_of_any_kind_is_read_as_by_another_library() {
     let folder = TempDir::new().unwrap();
@@ -175,7 +177,7 @@ fn part1_a_png_file_of_any_kind_is_read_as_by_another_library() {
     }
 }
 
-/// Of whatever colour the strokes are; the same digit in black on white is read to the same pixels.
+/// Whatever color the strokes have, the digit has the same pixels as in black on white.
 #[test]
 fn part1_strokes_of_one_colour_on_transparency_are_read_by_their_opacity() {
     let folder = TempDir::new().unwrap();
@@ -224,7 +226,7 @@ fn part1_a_file_of_another_format_is_named_with_the_way_out() {
     }
     let empty = read(b"").unwrap_err().to_string();
     assert!(empty.ends_with("the file is empty"), "{empty}");
-    // Short files, and RIFF and ISO base media files of other kinds.
+    // Short files, and other kinds of RIFF and ISO base media files.
     for bytes in [&b"R"[..], b"RIFF\x24\0\0\0WAVE", b"\x89PNG", b"no image"] {
         assert!(matches!(read(bytes), Err(PngError::NotPng { .. })));
     }

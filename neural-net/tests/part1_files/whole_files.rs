@@ -1,5 +1,5 @@
-//! No write leaves a temporary file, neither its own nor a killed process's, and one process at a time locks a
-//! directory.
+//! No write leaves a temporary file behind, neither its own nor a killed process's. Only one
+//! process at a time can lock a directory.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -38,7 +38,7 @@ fn part1_whole_files_of_killed_processes_are_removed_and_no_others() {
     }
     let kept = names_in(directory.path());
     abandon(directory.path(), "model");
-    // A temporary file that is in use, here by this process.
+    // A temporary file that is in use, by this process.
     let written = Replacement::begin(&path).unwrap();
     write_atomically(&path, b"content").unwrap();
     let names = names_in(directory.path());
@@ -49,7 +49,7 @@ fn part1_whole_files_of_killed_processes_are_removed_and_no_others() {
     written.commit().unwrap();
     assert!(fs::read(&path).unwrap().is_empty());
 
-    // A lock of the directory removes the temporary files for all names.
+    // Locking the directory removes the temporary files for all names.
     drop(DirectoryLock::acquire(directory.path()).unwrap());
     let mut expected: Vec<String> = kept.into_iter().filter(|name| *name != of_other).chain(["model".into()]).collect();
     expected.sort();
@@ -127,7 +127,7 @@ fn part1_whole_files_locks_that_come_and_go_exclude_each_other() {
             });
         }
     });
-    // The holder that created the directory cannot remove it while another holds the lock.
+    // The holder that created the directory cannot remove it while another holder has the lock.
     assert!(!directory.exists() || names_in(&directory).is_empty());
 }
 

@@ -1,4 +1,5 @@
-//! A training run that is stopped or killed at any step resumes and ends with the weights of an uninterrupted one.
+//! A training run that is stopped or killed at any step resumes and ends with the weights of an
+//! uninterrupted run.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -16,7 +17,8 @@ use neural_net::{Activation, Architecture, Hyperparameters, Samples, model_file}
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// Stops after n steps, counted over all epochs. It stays stopped: at the end of an epoch, `step` is called once more.
+/// Stops after n steps, counted over all epochs, and stays stopped: at the end of an epoch, `step`
+/// is called once more.
 struct StopAfter(usize);
 
 impl<E: Engine> Observer<E> for StopAfter {
@@ -97,7 +99,7 @@ fn part1_a_damaged_checkpoint_is_an_error_that_names_the_file() {
     }
 }
 
-/// Number of epochs of a run that is killed.
+/// Number of epochs of a run that gets killed.
 const EPOCHS: usize = 40;
 
 /// Writes four IDX files of built-in digits.
@@ -143,7 +145,7 @@ fn epoch_in(directory: &Path) -> usize {
     checkpoint::load(directory).unwrap().map_or(0, |checkpoint| checkpoint.run.progress.epoch)
 }
 
-/// Whether a process has threads of a team, which train together; false where that cannot be found out.
+/// Whether a process has the threads of a training team. False if that cannot be determined.
 fn has_team(process: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     threads.flat_map(|thread| fs::read(thread.path().join("comm"))).any(|name| name.starts_with(b"team"))
@@ -162,14 +164,14 @@ fn part1_a_training_run_killed_at_any_moment_resumes_to_the_same_weights() {
 
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(20));
     let (mut killed, mut killed_in_between, mut with_team) = (0, 0, 0);
-    // A kill may come before the first epoch or after the last: then there are more attempts.
+    // A kill may come before the first epoch or after the last one. Then there are more attempts.
     for attempt in 0..64 {
         if attempt >= 8 && killed_in_between >= 2 {
             break;
         }
         let (directory, save) = (path(&format!("killed-{attempt}")), path(&format!("resumed-{attempt}.safetensors")));
         let cores = 1 + attempt % 2;
-        // Each run is killed in a random epoch, and half of them a second time.
+        // Each run is killed in a random epoch, and half of the runs a second time.
         for _ in 0..1 + attempt / 2 % 2 {
             let mut child = program(&path("data"), &directory, cores, None).spawn().unwrap();
             let epoch = rng.random_range(epoch_in(&directory).min(EPOCHS - 1)..EPOCHS);

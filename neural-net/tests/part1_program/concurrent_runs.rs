@@ -1,4 +1,5 @@
-//! Two processes on one checkpoint directory: one trains, the other exits with an error, and nothing is lost.
+//! With two processes on one checkpoint directory, one trains, the other exits with an error, and
+//! nothing is lost.
 
 use std::fs;
 use std::process::Stdio;
@@ -26,7 +27,7 @@ fn part1_program_rejects_a_directory_that_another_process_trains_in() {
     assert_eq!(names_in(&sandbox.path("run")), [checkpoint::FILE_NAME]);
 }
 
-/// An error in the arguments leaves no directory.
+/// An error in the arguments leaves no directory behind.
 #[test]
 fn part1_program_leaves_no_directory_if_training_cannot_start() {
     let sandbox = Sandbox::new();
@@ -34,7 +35,7 @@ fn part1_program_leaves_no_directory_if_training_cannot_start() {
     assert_eq!(names_in(&sandbox.path(".")), ["digits"]);
 }
 
-/// Two processes that start at the same time, forty times; in every fourth round, one of them is killed.
+/// Starts two processes at the same time, forty times. In every fourth round, one of them is killed.
 #[test]
 fn part1_program_run_twice_concurrently_trains_once() {
     let sandbox = Sandbox::new();

@@ -1,11 +1,11 @@
-//! A training run that fails names the cause, and each command line that it advises trains.
+//! A failing training run names the cause, and each command line that it recommends trains.
 
 use std::path::Path;
 
 use crate::support::mnist_directory;
 use crate::support::program::{ProgramRun, Sandbox, training};
 
-/// Trains on the CPU, with a target accuracy that few networks reach.
+/// Trains on the CPU with a target accuracy that few networks reach.
 fn run(sandbox: &Sandbox, data: &Path, flags: &[&str]) -> ProgramRun {
     let data = data.to_str().unwrap();
     let run = sandbox.run(&[&["--data", data, "--device", "cpu", "--target-accuracy", "99.9"], flags].concat());
@@ -19,14 +19,15 @@ fn accuracy(run: &ProgramRun) -> f64 {
     line.and_then(|line| line.split_once(" %")).map(|(percent, _)| percent.parse().unwrap()).unwrap()
 }
 
-/// `flags` with the advised ones in the place of their own values.
+/// `flags`, with the recommended values replacing the original ones.
 fn replaced<'a>(flags: &[&'a str], advised: &'a str) -> Vec<&'a str> {
     let advised: Vec<&str> = advised.split(' ').collect();
     let kept = flags.chunks(2).filter(|pair| !advised.contains(&pair[0])).flatten().copied();
     kept.chain(advised.iter().copied()).collect()
 }
 
-/// Runs `flags`, finds `cause` in the last warning, and trains by each advised command line to at least `percent`.
+/// Runs `flags`, finds `cause` in the last warning, and checks that each recommended command line
+/// trains to at least `percent`.
 #[track_caller]
 fn assert_advice_trains(data: &Path, flags: &[&str], cause: &str, percent: f64) {
     let sandbox = Sandbox::new();
@@ -100,7 +101,7 @@ fn part1_program_explains_overfitting() {
     let Some(mnist) = mnist_directory() else { return };
     let flags = ["--train-images", "100", "--epochs", "300", "--report-every", "100", "--batch-size", "10"];
     assert_advice_trains(&mnist, &flags, "it has memorized the training images: 100 training images are few", 80.0);
-    // Without validation images, the test images tell.
+    // Without validation images, the test images reveal it.
     let apart = [&flags[..], &["--validation-images", "0"]].concat();
     assert_advice_trains(&mnist, &apart, "it has memorized the training images", 80.0);
 }

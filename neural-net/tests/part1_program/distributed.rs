@@ -1,11 +1,11 @@
-//! `--distributed`: ranks that are threads, and by `mpiexec` where there is one.
+//! `--distributed`: ranks that are threads, and ranks started by `mpiexec` if available.
 
 use mpi_driver::{Ranks, ranks_by};
 use test_support::{Need, skip};
 
 use crate::support::program::{ProgramRun, Sandbox, training};
 
-/// Runs the program on threads, as where MPI cannot be used.
+/// Runs the program on threads, as if MPI were unavailable.
 fn on_threads(sandbox: &Sandbox, epochs: usize, more: &[&str]) -> ProgramRun {
     let mut command = sandbox.command(&training(epochs, more));
     ProgramRun::of(command.env("MPI_LIBRARY", "there-is-none.so").output().unwrap())
@@ -36,7 +36,7 @@ fn part1_program_trains_the_same_on_any_number_of_ranks() {
         );
         assert!(run.stdout.contains(&format!("{ranks} rank")), "{}", run.stdout);
         assert_eq!(run.stdout.matches("Test Accuracy").count(), 1, "{}", run.stdout);
-        // One of 100 validation images may be on the border.
+        // One of 100 validation images may be borderline.
         for (got, expected) in accuracies(&run).iter().zip(accuracies(&alone)) {
             assert!((got - expected).abs() <= 1.0, "{ranks} ranks: {got} instead of {expected}");
         }
@@ -52,16 +52,16 @@ fn part1_program_resumes_with_another_number_of_ranks() {
     let run = on_threads(&sandbox, 3, &[&more[..], &["-n", "2", "--resume"]].concat());
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(run.stdout.contains("Resuming after epoch 2 and 0 steps."), "{}", run.stdout);
-    // And on one, without messages.
+    // On one rank too, without messages.
     let run = sandbox.train(4, &["--target-accuracy", "0", "--checkpoint", "run", "--resume"]).success();
     assert!(run.stdout.contains("Resuming after epoch 3 and 0 steps."), "{}", run.stdout);
-    // An existing checkpoint is not overwritten; the other ranks end, too.
+    // An existing checkpoint is not overwritten, and the other ranks end too.
     let run = on_threads(&sandbox, 4, &[&more[..], &["-n", "3"]].concat());
     assert_eq!(run.code, Some(2), "{run:?}");
     assert!(run.stderr.contains("add --resume to resume from it"), "{}", run.stderr);
 }
 
-/// The saved networks are equal, byte for byte: on the CPU, and on simulated GPUs.
+/// The saved networks are equal byte for byte, on the CPU and on simulated GPUs.
 #[test]
 fn part1_program_trains_reproducibly_on_any_number_of_ranks() {
     let sandbox = Sandbox::new();
@@ -165,13 +165,13 @@ fn program() -> std::path::PathBuf {
 fn part1_program_trains_on_the_ranks_of_mpiexec() {
     let mpiexec = match Ranks::find().unwrap() {
         Ranks::ByMpiexec(mpiexec) => mpiexec,
-        // Also an mpiexec whose library is of another processor.
+        // Or an mpiexec with a library for another processor.
         other => return skip(Need::Mpi, &format!("{other:?}; {}", mpi_driver::INSTALL)),
     };
     let sandbox = Sandbox::new();
     let more = ["--target-accuracy", "0", "--distributed", "sync", "--batch-size", "50"];
     let alone = sandbox.train(2, &more[..2]);
-    // Started by itself, and by mpiexec.
+    // Once started by itself, once by mpiexec.
     let own = sandbox.train(2, &[&more[..], &["-n", "2"]].concat());
     let mut command = ranks_by(&mpiexec, 3);
     let by_mpiexec = sandbox.isolate(&mut command).arg(program()).args(training(2, &more)).output().unwrap();
@@ -187,7 +187,7 @@ fn part1_program_trains_on_the_ranks_of_mpiexec() {
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(run.stdout.contains("Staleness of gradients: mean "), "{}", run.stdout);
 
-    // Ranks that do not train the same.
+    // Ranks that train different networks.
     let mut other = crate::support::small_dataset();
     other.train.pixels[[3, 300]] ^= 1;
     crate::support::write_dataset(&sandbox.path("other"), &other);
@@ -207,7 +207,7 @@ fn part1_program_trains_on_the_ranks_of_mpiexec() {
     }
 }
 
-/// The processes whose command line has this part, with their programs.
+/// The processes with this text in their command line, and their programs.
 #[cfg(target_os = "linux")]
 fn processes_with(part: &str) -> Vec<(u32, String)> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -221,14 +221,14 @@ fn processes_with(part: &str) -> Vec<(u32, String)> {
         .collect()
 }
 
-/// Those that are not `mpiexec`.
+/// The ones that are not `mpiexec`.
 #[cfg(target_os = "linux")]
 fn ranks_with(part: &str) -> Vec<u32> {
     let is_rank = |(_, program): &(u32, String)| program.ends_with("neural-net");
     processes_with(part).into_iter().filter(is_rank).map(|(id, _)| id).collect()
 }
 
-/// A rank is killed while all train: the others end, and the checkpoint stands.
+/// A rank is killed while all train. The others end, and the checkpoint stays valid.
 #[cfg(target_os = "linux")]
 #[test]
 fn part1_program_ends_all_ranks_if_one_is_killed() {
@@ -239,7 +239,7 @@ fn part1_program_ends_all_ranks_if_one_is_killed() {
 
     let mpiexec = match Ranks::find().unwrap() {
         Ranks::ByMpiexec(mpiexec) => mpiexec,
-        // Also an mpiexec whose library is of another processor.
+        // Or an mpiexec with a library for another processor.
         other => return skip(Need::Mpi, &format!("{other:?}; {}", mpi_driver::INSTALL)),
     };
     let sandbox = Sandbox::new();
@@ -268,8 +268,9 @@ fn part1_program_ends_all_ranks_if_one_is_killed() {
     }
 }
 
-/// The process that starts the ranks is asked to end, by itself and as by Ctrl-C with all processes of the terminal, and
-/// is killed: no process is left, and the training run is saved, once.
+/// The process that starts the ranks is asked to end, either alone or, as by Ctrl-C, with all
+/// processes of the terminal. It is also killed. In each case, no process is left, and the training
+/// run is saved once.
 #[cfg(target_os = "linux")]
 #[test]
 fn part1_program_ends_its_ranks_with_itself_and_saves_once() {
@@ -292,7 +293,7 @@ fn part1_program_ends_its_ranks_with_itself_and_saves_once() {
         let name = directory.to_str().unwrap();
         let more = ["--target-accuracy", "0", "--distributed", "sync", "-n", "3", "--checkpoint", name];
         let program = sandbox.command(&training(100_000, &more));
-        // Whoever runs the tests may ignore SIGINT, as in the background.
+        // The test runner may ignore SIGINT, for example in the background.
         let mut command = Command::new("env");
         command.arg("--default-signal=INT,TERM").arg(program.get_program()).args(program.get_args());
         for (name, value) in program.get_envs() {

@@ -1,9 +1,9 @@
-//! A GPU that runs out of memory, is lost or computes NaN causes one clear error line; training resumes from the last
-//! checkpoint.
+//! A GPU that runs out of memory, is lost or computes NaN causes one clear error line. Training
+//! resumes from the last checkpoint.
 //!
-//! The GPU is a mock of the CUDA driver (the stand-in): the emulated driver loses no device at a given call. The mock accepts
-//! every launch and runs no kernel: losses and weights are not those of training, but everything else that the program does is
-//! real.
+//! The GPU is a mock of the CUDA driver (the stand-in), since the emulated driver cannot lose a
+//! device at a given call. The mock accepts every launch and runs no kernel. Its losses and weights
+//! are not real, but everything else that the program does is.
 
 #[path = "../../../rust-cuda/gpu/tests/support/stand_in.rs"]
 mod stand_in;
@@ -15,20 +15,20 @@ use crate::support::program::{ProgramRun, Sandbox, small};
 use neural_net::checkpoint::{self, Checkpoint, FILE_NAME};
 use neural_net::model_file;
 
-/// The values of `--gpu-path` that are tested.
+/// The tested values of `--gpu-path`.
 const PATHS: [&str; 2] = ["steps", "persistent"];
 
 /// A failure of the device: an environment variable of the stand-in, and the number of calls before the failure.
 type Failure<'a> = (&'a str, usize);
 
-/// The program on a machine with a stand-in for a GPU.
+/// The program on a machine with a stand-in GPU.
 struct WithGpu {
     sandbox: Sandbox,
     driver: PathBuf,
 }
 
 impl WithGpu {
-    /// A machine for the test named `test`; None if there is no C compiler, or no PTX of the kernels.
+    /// A machine for the test named `test`. `None` if there is no C compiler or no PTX of the kernels.
     fn new(test: &str, defines: &[&str]) -> Option<Self> {
         if !gpu_testing::require_ptx(&kernels_gpu::PTX) {
             return None;
@@ -51,7 +51,7 @@ impl WithGpu {
         checkpoint::load(&self.sandbox.path(directory)).unwrap()
     }
 
-    /// Resumes the checkpoint on the CPU, up to the end.
+    /// Resumes the checkpoint on the CPU and trains to the end.
     #[track_caller]
     fn check_resumes_on_the_cpu(&self, directory: &str) {
         let Checkpoint { run, .. } = self.kept(directory).unwrap();
@@ -65,8 +65,8 @@ impl WithGpu {
         assert_eq!(self.kept(directory).unwrap().run.progress.epoch, 3);
     }
 
-    /// Makes the device fail after 0, 1, 2, … calls, until it does not fail. Each failure causes one error line with a
-    /// hint, and leaves complete files only.
+    /// Makes the device fail after 0, 1, 2, … calls, until it does not fail. Each failure must
+    /// cause one error line with a hint and leave only complete files.
     fn check_a_failure_at_every_call(&self, variable: &str, path: &str, says: &str) {
         for calls in 0..400 {
             let (directory, model) = (format!("{variable}-{calls}"), format!("{variable}-{calls}.safetensors"));
@@ -99,7 +99,7 @@ impl WithGpu {
     }
 }
 
-/// The error line of a program whose GPU failed.
+/// The error line of a program after its GPU failed.
 #[track_caller]
 fn one_line(run: &ProgramRun) -> String {
     assert_eq!(run.code, Some(2), "{run:?}");
@@ -127,7 +127,8 @@ fn part1_program_on_the_stand_in_names_the_device_in_its_results() {
     let run = machine.train(None, &["--json", "--device", "cpu"]).success();
     let result: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
     assert!(result["device"].as_str().unwrap().starts_with("CPU, "), "{}", result["device"]);
-    // The default device is the faster one. On a loaded machine that may be the CPU; both times are then stated.
+    // The default device is the faster one. On a loaded machine, that may be the CPU. Both times
+    // are then stated.
     let run = machine.train(None, &[]).success();
     let states_both = run.stdout.contains("GPU: ") && run.stdout.contains(" a step; CPU, ");
     assert!(run.stdout.contains("; CUDA, Stand-in, ") || states_both, "{}", run.stdout);
@@ -137,8 +138,8 @@ fn part1_program_on_the_stand_in_names_the_device_in_its_results() {
 #[test]
 fn part1_program_on_the_stand_in_names_the_data_that_do_not_fit_into_memory() {
     let test = "part1_program_on_the_stand_in_names_the_data_that_do_not_fit_into_memory";
-    // 70 training images take 54,880 bytes, the 20 for validation 15,680, the 200 for testing 156,800; one launch for many steps
-    // reads them as floats.
+    // 70 training images take 54,880 bytes, the 20 for validation 15,680, the 200 for testing
+    // 156,800. A launch that runs many steps reads them as floats.
     let network = "the network: choose smaller --layers, or --device cpu: the GPU has no memory for a buffer of 4780";
     let images = "the training images: choose fewer --train-images, or --device cpu: the GPU has no memory for a buffer of 54880";
     let cases = [
@@ -185,7 +186,8 @@ fn part1_program_on_the_stand_in_saves_the_network_without_memory_to_measure_it(
 fn part1_program_that_loses_the_stand_in_resumes_from_the_checkpoint() {
     let test = "part1_program_that_loses_the_stand_in_resumes_from_the_checkpoint";
     let Some(machine) = WithGpu::new(test, &[]) else { return };
-    // An epoch of five steps and a measurement has six launches or two: the failure is in the second epoch.
+    // An epoch of five steps and a measurement has six launches or two, so the failure is in the
+    // second epoch.
     for (path, launches) in [("steps", 8), ("persistent", 2)] {
         let more = ["--device", "cuda", "--gpu-path", path, "--checkpoint", path];
         let run = machine.train(Some(("STAND_IN_LAUNCHES", launches)), &more);
@@ -205,7 +207,7 @@ fn part1_program_that_loses_the_stand_in_resumes_from_the_checkpoint() {
         assert_eq!((progress.epoch, progress.step), (1, 0));
         machine.check_resumes_on_the_cpu(path);
     }
-    // Without a checkpoint, the line contains the flag that writes one.
+    // Without a checkpoint, the line names the flag that writes one.
     let line = one_line(&machine.train(Some(("STAND_IN_LAUNCHES", 8)), &["--device", "cuda", "--gpu-path", "steps"]));
     assert!(
         line.ends_with("; with --checkpoint DIR training can be resumed, with --device cpu it needs no GPU"),
@@ -266,7 +268,7 @@ fn part1_program_falls_back_to_steps_if_the_stand_in_has_no_other_path() {
         let Some(machine) = WithGpu::new(&format!("{test}_{number}"), &[define]) else { return };
         let run = machine.train(None, &["--device", "cuda"]).success();
         assert!(run.stdout.contains("; CUDA, Stand-in, launches for each step."), "{define}: {}", run.stdout);
-        // A step of a mock takes any time, and so the faster device may be either.
+        // A mock's step takes an arbitrary time, so either device may be faster.
         let run = machine.train(None, &["--device", "auto"]).success();
         let is_on = |device: &str| run.stdout.contains(&format!("; {device}, "));
         assert!(is_on("CUDA, Stand-in, launches for each step") || is_on("CPU"), "{define}: {}", run.stdout);

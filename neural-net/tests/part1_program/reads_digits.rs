@@ -48,7 +48,7 @@ fn part1_program_evaluates_what_it_saved_to_the_same_accuracy() {
     assert!(accuracy.starts_with(&percent), "{accuracy} and {percent}");
     assert_eq!(object["test_images"], 200);
 
-    // Without --data the images are the built-in digits, on which it was not trained.
+    // Without --data, the images are the built-in digits, which it was not trained on.
     let run = sandbox.run(&["evaluate", "model.safetensors"]);
     assert_eq!(run.code, Some(0));
     let warning =
@@ -56,7 +56,7 @@ fn part1_program_evaluates_what_it_saved_to_the_same_accuracy() {
     assert_eq!(run.stderr.trim_end(), warning);
 }
 
-/// A network that is trained on images of another convention says so, keeps it, and reads the same PNG files.
+/// A network trained on images of another convention reports it, keeps it, and reads the same PNG files.
 #[test]
 fn part1_program_keeps_the_convention_of_its_images() {
     let upright = Sandbox::new();
@@ -84,7 +84,8 @@ fn part1_program_keeps_the_convention_of_its_images() {
         sandbox.train(21, &["--checkpoint", "run", "--resume", "--learning-rate", "0.02"]);
         assert_eq!(model_file::load(&sandbox.path("run/checkpoint.safetensors")).unwrap().convention, convention);
 
-        // Only a transposition keeps the bits of the training run, up to the initial weights: the digit has to be read.
+        // Only a transposition keeps the bits of the training run, apart from the initial weights.
+        // The digit still has to be recognized.
         test_image(0).save(sandbox.path("digit.png")).unwrap();
         let read = predictions(&sandbox, &["digit.png", "0"]);
         assert_eq!(read[0]["digit"], read[1]["digit"], "{convention}");
@@ -92,7 +93,7 @@ fn part1_program_keeps_the_convention_of_its_images() {
         let changes = read[0]["changes"].to_string();
         assert_eq!(changes.contains(&convention.to_string()), convention != Convention::default(), "{changes}");
 
-        // On images of MNIST's convention.
+        // On images with MNIST's convention.
         crate::support::write_dataset(&sandbox.path("digits"), &crate::support::small_dataset());
         let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits"]);
         assert_eq!(run.stderr.contains("it cannot read them"), convention != Convention::default(), "{}", run.stderr);
@@ -121,7 +122,7 @@ fn part1_program_reads_test_images_as_the_library_does() {
         assert_eq!(prediction["image"], index.to_string());
         assert_eq!(prediction["label"], test.labels[index]);
         assert_eq!(prediction["digit"], argmax(&outputs));
-        // The outputs of a sigmoid are not the probabilities of ten digits.
+        // A sigmoid's outputs are not the probabilities of ten digits.
         assert_eq!(prediction["probabilities"], Value::Null);
         let read: Vec<f64> = serde_json::from_value(prediction["outputs"].clone()).unwrap();
         assert_eq!(read.len(), 10);
@@ -206,7 +207,7 @@ fn part1_program_reads_a_png_file_without_a_data_set() {
     assert_eq!(run.stdout.lines().count(), 11, "{}", run.stdout);
 }
 
-/// Outputs that are not probabilities: −3, −2, … 6, and only zeros with the last case's ReLU.
+/// Outputs that are not probabilities: −3, −2, … 6; in the last case, with ReLU, only zeros.
 #[test]
 fn part1_program_prints_probabilities_only_if_the_outputs_are_some() {
     let sandbox = Sandbox::new();

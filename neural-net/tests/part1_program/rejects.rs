@@ -1,4 +1,4 @@
-//! Invalid input causes exit code 2 and one clear error line, before any training.
+//! Invalid input causes exit code 2 and one clear error line before any training.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn rejection(more: &[&str]) -> String {
 
 #[track_caller]
 fn assert_has(message: &str, parts: &[&str]) {
-    // As Windows writes paths.
+    // Windows writes paths differently.
     let message = if cfg!(windows) { message.replace('\\', "/") } else { message.to_owned() };
     for part in parts {
         assert!(message.contains(part), "{part:?} is not in {message:?}");
@@ -85,7 +85,7 @@ fn part1_program_rejects_test_images_of_another_size() {
     assert_has(&sandbox.rejection(&training(1, &[])), &["28 × 28 pixels", "must be the same"]);
 }
 
-/// A header that states 1.5 GB, in a process with a limit of 1 GB.
+/// A header that states 1.5 GB, in a process limited to 1 GB.
 #[cfg(target_os = "linux")]
 #[test]
 fn part1_program_allocates_no_more_than_the_file_can_contain() {
@@ -111,7 +111,7 @@ fn part1_program_rejects_invalid_layers() {
     }
 }
 
-/// Neither an overflow nor an allocation that ends the process.
+/// Neither overflows nor ends the process with a failed allocation.
 #[cfg(target_os = "linux")]
 #[test]
 fn part1_program_rejects_layers_beyond_the_memory() {
@@ -256,7 +256,7 @@ fn part1_program_rejects_models_that_it_cannot_read() {
     }
 }
 
-/// The message has its cause at its end, and only there.
+/// The message ends with its cause and does not repeat it.
 #[test]
 fn part1_program_prints_a_cause_once() {
     let sandbox = Sandbox::new();
@@ -309,7 +309,7 @@ fn part1_program_rejects_a_model_for_other_images() {
     }
 }
 
-/// Where hard links are known to be the same file.
+/// On systems that recognize hard links as the same file.
 #[cfg(unix)]
 #[test]
 fn part1_program_writes_to_no_file_that_it_reads() {
@@ -354,7 +354,7 @@ fn part1_program_replaces_only_sheets_by_a_sheet_unless_forced() {
     }
 }
 
-/// The network goes where the links lead, and through a pipe.
+/// The network is written to the links' target, and through a pipe.
 #[cfg(unix)]
 #[test]
 fn part1_program_saves_through_links_and_pipes() {

@@ -1,5 +1,5 @@
-//! A training run that Ctrl-C interrupts is saved and resumes to the same network; one that diverges keeps its
-//! checkpoint.
+//! A training run interrupted by Ctrl-C is saved and resumes to the same network. A run that
+//! diverges keeps its checkpoint.
 
 use std::fs;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn part1_program_that_diverges_reports_it_and_keeps_the_checkpoint() {
     assert_finite(&kept(&sandbox.path("run")));
 }
 
-/// One step per epoch: the diverging step is an epoch's last.
+/// With one step per epoch, the diverging step is an epoch's last.
 #[test]
 fn part1_program_that_diverges_in_an_epochs_last_step_keeps_the_checkpoint() {
     let sandbox = Sandbox::new();
@@ -86,7 +86,7 @@ fn part1_program_that_diverges_in_an_epochs_last_step_keeps_the_checkpoint() {
     assert_finite(&kept(&sandbox.path("run")));
 }
 
-/// Training could not resume from such a network.
+/// Training cannot resume from such a network.
 #[test]
 fn part1_program_neither_saves_nor_loads_a_network_that_is_not_finite() {
     let sandbox = Sandbox::new();
@@ -121,7 +121,7 @@ fn assert_finite(checkpoint: &Checkpoint) {
     assert!(values.all(|value| value.is_finite()), "the checkpoint has a value that is not finite");
 }
 
-/// A training run of a million epochs with its output in files. It is killed when it is dropped.
+/// A training run of a million epochs with its output in files. Dropping it kills it.
 #[cfg(unix)]
 struct Endless<'a> {
     sandbox: &'a Sandbox,
@@ -141,7 +141,7 @@ impl<'a> Endless<'a> {
         fs::read_to_string(self.sandbox.path(name)).unwrap()
     }
 
-    /// Sends a signal, waits for the program's end and returns its exit code and output.
+    /// Sends a signal, waits for the program to end, and returns its exit code and output.
     fn end(mut self, signal: &str) -> ProgramRun {
         let id = self.program.id().to_string();
         let killed = Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, signal, &id]).status().unwrap();
@@ -164,7 +164,7 @@ impl Drop for Endless<'_> {
     }
 }
 
-/// The checkpoint is read while it is written: a reader never sees an incomplete one.
+/// Reads the checkpoint while it is written: a reader never sees an incomplete one.
 #[cfg(unix)]
 #[test]
 fn part1_program_that_is_interrupted_resumes_to_the_same_network() {
@@ -210,7 +210,7 @@ fn part1_program_that_is_interrupted_without_a_checkpoint_writes_nothing_and_say
 fn part1_program_that_is_terminated_writes_a_checkpoint() {
     let sandbox = Sandbox::new();
     let endless = Endless::start(&sandbox, &["--json", "--checkpoint", "run"]);
-    // The folder is there before the training, after the handler of signals.
+    // The folder exists before training starts, but after the signal handler is installed.
     wait_until("the folder", || sandbox.path("run").exists());
     let run = endless.end("TERM");
     assert_eq!((run.code, run.stdout.as_str()), (Some(130), ""), "{run:?}");

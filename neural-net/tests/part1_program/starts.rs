@@ -9,7 +9,7 @@ use neural_net::model_file;
 use neural_net::preset::Preset;
 use serde_json::{Value, json};
 
-/// The number between `start` and `end` of a line, if it has `decimals` digits after the point.
+/// The number between `start` and `end` in a line, if it has `decimals` digits after the point.
 fn number_in(line: &str, start: &str, decimals: usize, end: &str) -> Option<f64> {
     let number = line.strip_prefix(start)?.strip_suffix(end)?;
     let (whole, fraction) = number.split_once('.')?;
@@ -143,7 +143,7 @@ fn part1_program_prints_json_below_the_target() {
     assert!(object["test_accuracy"].as_f64().unwrap() < 1.0);
 }
 
-/// Also with a batch that is distributed to several threads.
+/// Also with a batch that is distributed among several threads.
 #[test]
 fn part1_program_trains_the_same_network_with_any_number_of_threads() {
     let sandbox = Sandbox::new();
@@ -157,7 +157,7 @@ fn part1_program_trains_the_same_network_with_any_number_of_threads() {
     }
 }
 
-/// As with `neural-net | head -1`.
+/// As in `neural-net | head -1`.
 #[cfg(unix)]
 #[test]
 fn part1_program_does_not_panic_if_its_output_is_closed() {
@@ -196,7 +196,8 @@ fn part1_program_trains_on_distorted_images() {
     let run = sandbox.run(&training(2, &[&augment[..], &["--workers", "2"]].concat())).success();
     assert!(run.stdout.contains("images distorted by 2 workers"), "{}", run.stdout);
     assert!(checkpoint::load(&sandbox.path("run")).unwrap().expect("a checkpoint").run.augment);
-    // It goes on with distorted images, said again or not, to the weights of an unbroken run.
+    // It continues with distorted images, whether or not the flag is repeated, to the weights of an
+    // uninterrupted run.
     let more = ["--checkpoint", "run", "--resume", "--save", "broken", "--target-accuracy", "0"];
     sandbox.run(&training(3, &more)).success();
     sandbox
@@ -256,7 +257,8 @@ fn part1_program_shows_the_presets_values_in_its_help() {
     }
 }
 
-/// The program that downloads gets the directory and the mirrors; afterwards the files are read from there.
+/// The download program receives the directory and the mirrors. Afterwards, the files are read from
+/// there.
 #[cfg(unix)]
 #[test]
 fn part1_program_downloads_by_the_program_for_it() {

@@ -1,5 +1,5 @@
-//! A training run stops at the first measurement that reaches its target, and at the same step wherever it was
-//! interrupted.
+//! A training run stops at the first measurement that reaches its target, and at the same step
+//! wherever it was interrupted.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -45,7 +45,8 @@ struct StopCase {
     hyperparameters: Hyperparameters,
 }
 
-/// 250 images in 16 steps of up to 16; `percent` is the target and `every` the number of images between measurements.
+/// 250 images in 16 steps of up to 16 images. `percent` is the target and `every` the number of
+/// images between measurements.
 fn case(percent: f64, every: usize) -> StopCase {
     let dataset = small_dataset();
     let stop_at = StopAt { accuracy: percent / 100.0, check_every: NonZeroUsize::new(every).unwrap() };
@@ -72,7 +73,7 @@ impl StopCase {
         CpuEngine::new(&self.train, parameters, &self.hyperparameters)
     }
 
-    /// Trains from `progress` on until the training run ends or `steps` are done.
+    /// Trains starting from `progress` until the training run ends or `steps` are done.
     fn run<E: Engine>(&self, engine: E, progress: Progress, steps: usize) -> Ended {
         let mut training = Training::new(engine, self.train.len(), self.hyperparameters.clone(), progress);
         let mut observer = StopAfter { steps, records: vec![] };
@@ -86,7 +87,8 @@ impl StopCase {
         }
     }
 
-    /// The epoch, and its steps and samples, at the first measurement that reaches the target, computed step by step.
+    /// The epoch with its steps and samples at the first measurement that reaches the target,
+    /// computed step by step.
     fn expected(&self) -> Option<(usize, usize, usize, Parameters)> {
         let (stop_at, samples) = (self.hyperparameters.stop_at.unwrap(), self.train.len());
         let (mut engine, mut total) = (self.cpu(&self.start()), 0);
@@ -159,7 +161,7 @@ fn part1_stop_at_an_unreachable_target_changes_nothing() {
     assert_eq!(ended.progress.history.len(), 12);
 }
 
-/// Epochs that are not reported are not measured either.
+/// Epochs that are not reported are also not measured.
 #[test]
 fn part1_stop_at_measures_the_training_images_without_validation_images() {
     let mut case = case(30.0, 10_000);
@@ -286,7 +288,7 @@ fn part1_stop_at_program_converts_a_percentage_to_the_nearest_share() {
         let object: Value = serde_json::from_str(&run.stdout).unwrap();
         assert_eq!(object["hyperparameters"]["stop_at"]["accuracy"].as_f64(), Some(share), "{percent}");
     }
-    // The test accuracy of a seed is the same in each run: it reaches itself.
+    // A seed's test accuracy is the same in each run, so it reaches itself.
     let run = sandbox.train(1, &["--target-accuracy", "0", "--json"]).success();
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     let percent = format!("{:.1}", 100.0 * object["test_accuracy"].as_f64().unwrap());

@@ -1,9 +1,9 @@
-//! Training that cannot work says so: before it starts, if its steps are too large, and after the first epoch, if the
-//! network reads one class.
+//! Training that cannot work prints a warning: before it starts if its steps are too large, and
+//! after the first epoch if the network predicts one class.
 
 use crate::support::program::{ProgramRun, Sandbox, training};
 
-/// The warnings of a run that ends well.
+/// The warnings of a successful run.
 #[track_caller]
 fn warnings(run: &ProgramRun) -> Vec<String> {
     assert_eq!(run.code, Some(0), "{run:?}");
@@ -12,7 +12,7 @@ fn warnings(run: &ProgramRun) -> Vec<String> {
     lines
 }
 
-/// Trains without a target of the accuracy.
+/// Trains without a target accuracy.
 fn train(sandbox: &Sandbox, epochs: usize, more: &[&str]) -> ProgramRun {
     sandbox.train(epochs, &[more, &["--target-accuracy", "0"]].concat())
 }
@@ -70,7 +70,7 @@ fn part1_program_warns_once_of_a_saturated_network_that_reads_one_class() {
     train(&sandbox, 4, &[&flags[..], &["--resume"]].concat()).success();
 }
 
-/// Few images are no reason for a warning: the network has only just begun to learn.
+/// After few images, there is no warning: the network has only just begun to learn.
 #[test]
 fn part1_program_does_not_warn_of_one_class_after_few_images() {
     let sandbox = Sandbox::new();

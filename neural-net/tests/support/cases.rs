@@ -10,16 +10,17 @@ use proptest::prelude::*;
 use rand::RngExt;
 use rand::rngs::ChaCha8Rng;
 
-/// Largest error of a weight, and of the loss, as a share of the value or of 1: in each of up to 200 steps, the factor of the decay and the
-/// weight are rounded by half a unit in the last place, which may be to the same side each time.
+/// Largest error of a weight and of the loss, relative to the value or to 1. In each of up to 200
+/// steps, the decay factor and the weight are rounded by half a unit in the last place, possibly in
+/// the same direction each time.
 pub(crate) const TOLERANCE: f64 = 200.0 * f32::EPSILON as f64;
 
-/// Random samples: inputs of which 80 % are zero, as in images, or 10 %, and one-hot targets.
+/// Random samples with one-hot targets. 80 % of the inputs are zero, as in images, or 10 %.
 pub(crate) fn random_samples(count: usize, inputs: usize, outputs: usize, rng: &mut ChaCha8Rng) -> Samples {
     let zeros = if rng.random() { 0.8 } else { 0.1 };
     let pixel = || match rng.random_bool(zeros) {
         true => 0.0,
-        // Images, as the kernel for a cluster needs them.
+        // Images, as required by the kernel for a cluster.
         false if inputs == 784 => f32::from(rng.random::<u8>()) / 255.0,
         false => rng.random_range(-1.0..1.0),
     };
@@ -29,24 +30,25 @@ pub(crate) fn random_samples(count: usize, inputs: usize, outputs: usize, rng: &
     Samples::new(inputs, targets).unwrap()
 }
 
-/// The same numbers in double precision.
+/// The same values in double precision.
 pub(crate) fn network_in_f64(network: &Network) -> Network<f64> {
     let weights = network.weights().iter().map(|weights| weights.mapv(f64::from)).collect();
     let biases = network.biases().iter().map(|biases| biases.mapv(f64::from)).collect();
     Network::new(network.architecture().clone(), weights, biases).unwrap()
 }
 
-/// The same numbers in double precision.
+/// The same values in double precision.
 pub(crate) fn samples_in_f64(samples: &Samples) -> Samples<f64> {
     Samples::new(samples.inputs().mapv(f64::from), samples.targets().mapv(f64::from)).unwrap()
 }
 
-/// Trains in double precision by the reference.
+/// The result of training in double precision with the reference.
 pub(crate) struct ByReference {
     pub(crate) network: Network<f64>,
     /// The summed loss.
     pub(crate) loss: f64,
-    /// Whether rounding in single precision may decide the sign of a weighted sum of ReLU, where the derivative jumps.
+    /// Whether rounding in single precision may decide the sign of a ReLU's weighted sum, where the
+    /// derivative jumps.
     pub(crate) is_at_a_kink: bool,
 }
 
@@ -69,8 +71,8 @@ pub(crate) fn train_by_reference(
     ByReference { network, loss, is_at_a_kink }
 }
 
-/// Whether a weighted sum of ReLU is less than 10⁻⁶ of the sum of its terms' absolute values, more than ten times the
-/// rounding error of these sums.
+/// Whether a weighted sum of ReLU is less than 10⁻⁶ of the sum of its terms' absolute values. That
+/// is more than ten times the rounding error of these sums.
 fn is_at_a_kink_of_relu(network: &Network<f64>, samples: &Samples<f64>) -> bool {
     let layers = reference::forward(network, samples.inputs().view());
     network.weights().iter().zip(network.biases()).enumerate().any(|(layer, (weights, biases))| {
@@ -82,8 +84,9 @@ fn is_at_a_kink_of_relu(network: &Network<f64>, samples: &Samples<f64>) -> bool 
     })
 }
 
-/// How many samples have two outputs so near each other that rounding in single precision may decide the predicted class: classes that training
-/// has treated alike have equal outputs for an input of zeros, and outputs of ReLU or of a saturated sigmoid may be equal as well.
+/// Number of samples with two outputs so close that rounding in single precision may decide the
+/// predicted class. Classes that training has treated alike have equal outputs for an input of
+/// zeros. Outputs of ReLU or of a saturated sigmoid may also be equal.
 fn undecided_samples(network: &Network, samples: &Samples) -> usize {
     let layers = reference::forward(&network_in_f64(network), samples_in_f64(samples).inputs().view());
     let is_undecided = |outputs: ArrayView1<f64>| {
@@ -94,7 +97,7 @@ fn undecided_samples(network: &Network, samples: &Samples) -> usize {
     layers.last().unwrap().1.outer_iter().filter(|&outputs| is_undecided(outputs)).count()
 }
 
-/// The number of samples whose class is predicted, except those for which rounding decides.
+/// Checks the number of correctly predicted samples, except those that rounding decides.
 pub(crate) fn assert_as_many_correct(
     got: usize,
     expected: usize,
@@ -112,7 +115,7 @@ pub(crate) fn assert_as_many_correct(
     Ok(())
 }
 
-/// The state of the optimizer before the first step.
+/// The optimizer's state before the first step.
 fn state_of(parameters: &Parameters) -> State {
     let network = network_in_f64(&parameters.network);
     let gradients = |of_layers: &Option<LayerArrays>| match of_layers {
@@ -126,8 +129,8 @@ fn state_of(parameters: &Parameters) -> State {
     State { velocities: gradients(&parameters.velocities), squares: gradients(&parameters.squares), steps: 0 }
 }
 
-/// Parameters to start from. With Adam, the mean squared gradients start at 0.01: from 0, a gradient that only rounding
-/// distinguishes from 0 would move its weight as far as any other.
+/// Initial parameters. With Adam, the mean squared gradients start at 0.01. From 0, a gradient that
+/// differs from 0 only by rounding would move its weight as far as any other.
 pub(crate) fn start(network: Network, hyperparameters: &Hyperparameters) -> Parameters {
     let is_adam = hyperparameters.optimizer == Optimizer::Adam;
     let layers = network.weights().iter().zip(network.biases());

@@ -1,4 +1,4 @@
-//! Helpers of several test files: small data sets on disk, and the program in a temporary directory.
+//! Helpers for several test files: small data sets on disk, and the program in a temporary directory.
 
 #![allow(dead_code, reason = "each test file uses some of it")]
 
@@ -15,9 +15,9 @@ use ndarray::ArcArray2;
 use neural_net::data::builtin_digits::{SIDE, draw};
 use neural_net::data::{Dataset, LabelledImages};
 
-/// Images in the training part of [`small_dataset`].
+/// Number of images in the training part of [`small_dataset`].
 pub(crate) const TRAIN_IMAGES: usize = 600;
-/// Images in the test part of [`small_dataset`].
+/// Number of images in the test part of [`small_dataset`].
 pub(crate) const TEST_IMAGES: usize = 200;
 
 /// The names of MNIST's four files.
@@ -68,7 +68,7 @@ pub(crate) fn files_of(dataset: &Dataset) -> [Vec<u8>; 4] {
     [images_file(train), labels_file(train), images_file(test), labels_file(test)]
 }
 
-/// Compresses as `gzip` does.
+/// Compresses like `gzip`.
 pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).unwrap();
@@ -83,7 +83,7 @@ pub(crate) fn write_dataset(directory: &Path, dataset: &Dataset) {
     }
 }
 
-/// All names in a directory, hidden ones included, sorted.
+/// All names in a directory, including hidden ones, sorted.
 pub(crate) fn names_in(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -91,7 +91,7 @@ pub(crate) fn names_in(directory: &Path) -> Vec<String> {
     names
 }
 
-/// The directory of the real MNIST; without it the calling test is skipped.
+/// The directory of the real MNIST. Without it, the calling test is skipped.
 #[track_caller]
 pub(crate) fn mnist_directory() -> Option<PathBuf> {
     test_support::path_in("MNIST_DIR", test_support::Need::Mnist)

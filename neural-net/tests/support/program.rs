@@ -1,4 +1,4 @@
-//! Runs of the program in a temporary directory.
+//! Runs the program in a temporary directory.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -26,13 +26,13 @@ const SMALL: [&str; 12] = [
     "0.5",
 ];
 
-/// [`SMALL`] and `more` arguments.
+/// [`SMALL`] followed by `more` arguments.
 pub(crate) fn small<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&SMALL, more].concat()
 }
 
-/// A temporary directory that is the program's current directory, its home and its cache. It has a small data set in
-/// `digits`.
+/// A temporary directory that serves as the program's current directory, home and cache. It has a
+/// small data set in `digits`.
 pub(crate) struct Sandbox(TempDir);
 
 /// The exit code and the output of a run of the program.
@@ -72,7 +72,7 @@ impl Sandbox {
         {
             command.env_remove(variable);
         }
-        // Without a GPU, so that a test uses the same engine on every machine.
+        // No GPU, so a test uses the same engine on every machine.
         command.env("CUDA_VISIBLE_DEVICES", "-1");
         let directory = self.0.path();
         command.current_dir(directory).env("HOME", directory).env("XDG_CACHE_HOME", directory.join("cache"))
@@ -87,12 +87,12 @@ impl Sandbox {
         self.run(&training(epochs, more))
     }
 
-    /// The error message of a run with invalid input: see [`ProgramRun::rejection`].
+    /// The error message of a run with invalid input. See [`ProgramRun::rejection`].
     pub(crate) fn rejection<A: AsRef<OsStr>>(&self, arguments: &[A]) -> String {
         self.run(arguments).rejection()
     }
 
-    /// Saves a network after a short training run to `model.safetensors`.
+    /// Saves a network to `model.safetensors` after a short training run.
     pub(crate) fn save_model(&self) -> ProgramRun {
         self.train(3, &["--save", "model.safetensors", "--target-accuracy", "0"]).success()
     }
@@ -115,7 +115,7 @@ impl ProgramRun {
         self
     }
 
-    /// The error message on stderr. Checks that the exit code is 2, and that there is one error and no training.
+    /// The error message on stderr. Checks that the exit code is 2, with one error and no training.
     #[track_caller]
     pub(crate) fn rejection(self) -> String {
         assert_eq!(self.code, Some(2), "{self:?}");
@@ -127,7 +127,7 @@ impl ProgramRun {
     }
 }
 
-/// The arguments of a short training run, and `more`.
+/// The arguments of a short training run, followed by `more`.
 pub(crate) fn training(epochs: usize, more: &[&str]) -> Vec<String> {
     let epochs = epochs.to_string();
     let short = ["--data", "digits", "--train-images", "500", "--validation-images", "100", "--epochs", &epochs];

@@ -1,4 +1,4 @@
-//! The size and the place of a digit in MNIST's images.
+//! The size and position of a digit in MNIST's images.
 
 use ndarray::{Array2, s};
 use resize::{Pixel, Type};
@@ -6,14 +6,15 @@ use rgb::FromSlice;
 
 use super::Grey;
 
-/// The side of the box into which a digit is scaled, as a share of the image's: 20 of 28 pixels, as in MNIST.
+/// Side of the box that a digit is scaled into, as a fraction of the image's side: 20 of 28 pixels,
+/// as in MNIST.
 const BOX_SHARE: f64 = 20.0 / 28.0;
-/// Maximum distance in pixels of the centre of mass from MNIST's. MNIST's images were moved by whole pixels, so that
-/// theirs is at most half a pixel away.
+/// Maximum distance in pixels between the center of mass and MNIST's. MNIST's images were moved by
+/// whole pixels, so their centers are at most half a pixel off.
 const MAX_OFFSET: f64 = 0.55;
 
-/// The image with its longer side shrunk to at most `max_side` pixels: means of square blocks. The rest of a division
-/// by the block's side is cut off.
+/// Shrinks the image so its longer side has at most `max_side` pixels, by averaging square blocks.
+/// Rows and columns that do not fill a block are cut off.
 pub(super) fn shrunk(image: Grey, max_side: usize) -> Grey {
     let (height, width) = image.dim();
     let side = height.max(width).div_ceil(max_side).min(height).min(width);
@@ -27,7 +28,8 @@ pub(super) fn shrunk(image: Grey, max_side: usize) -> Grey {
     Array2::from_shape_fn((height / side, width / side), mean)
 }
 
-/// Whether the pixels above 0 have the box and the centre of mass that MNIST gives a digit in `side` × `side` pixels.
+/// Whether the pixels above 0 have the bounding box and center of mass that MNIST gives a digit in
+/// `side` × `side` pixels.
 pub(super) fn fits(image: &Grey, side: usize) -> bool {
     if image.dim() != (side, side) {
         return false;
@@ -35,17 +37,18 @@ pub(super) fn fits(image: &Grey, side: usize) -> bool {
     let Some([rows, columns]) = extent(image) else { return false };
     let box_side = (side as f64 * BOX_SHARE).round() as usize;
     let longer = rows.len().max(columns.len());
-    // The longer side of MNIST's digits is 20 pixels; of one in 5000 it is 19.
+    // The longer side of MNIST's digits is 20 pixels, except for one in 5000 with 19.
     (box_side.saturating_sub(1)..=box_side).contains(&longer)
         && centre_of_mass(image).iter().all(|centre| (centre - middle(side)).abs() <= MAX_OFFSET)
 }
 
-/// The digit of an image, light on 0, scaled and centred by its mass in `side` × `side` pixels; `None` if all is 0.
+/// Scales the digit of an image (light on 0) and centers it by its mass in `side` × `side` pixels;
+/// `None` if all is 0.
 pub(super) fn centred(image: &Grey, side: usize) -> Option<Grey> {
     let [rows, columns] = extent(image)?;
     let digit = scaled(image.slice(s![rows, columns]).to_owned(), side);
     let centre = centre_of_mass(&digit);
-    // Moved by whole pixels, and not beyond the image.
+    // Move by whole pixels, without leaving the image.
     let place =
         |axis: usize, length: usize| (middle(side) - centre[axis]).round().clamp(0.0, (side - length) as f64) as usize;
     let (height, width) = digit.dim();
@@ -55,7 +58,7 @@ pub(super) fn centred(image: &Grey, side: usize) -> Option<Grey> {
     Some(centred)
 }
 
-/// The row or column of MNIST's mean centre of mass, of which the pixel i covers i … i + 1: the middle of the pixel 14.
+/// The row or column of MNIST's mean center of mass: the middle of pixel 14. Pixel i covers i … i + 1.
 fn middle(side: usize) -> f64 {
     (side as f64 + 1.0) / 2.0
 }
@@ -68,7 +71,7 @@ fn extent(image: &Grey) -> Option<[std::ops::Range<usize>; 2]> {
     Some([top..bottom + 1, left..right + 1])
 }
 
-/// Row and column of the centre of mass.
+/// Row and column of the center of mass.
 fn centre_of_mass(image: &Grey) -> [f64; 2] {
     let (mut mass, mut moments) = (0.0, [0.0; 2]);
     for ((row, column), &value) in image.indexed_iter() {
@@ -80,7 +83,7 @@ fn centre_of_mass(image: &Grey) -> [f64; 2] {
     moments.map(|moment| moment / mass)
 }
 
-/// The digit, which fills the image, in the size that it has in an image of `side` × `side` pixels.
+/// Scales a digit that fills its image to the size that it has in an image of `side` × `side` pixels.
 fn scaled(digit: Grey, side: usize) -> Grey {
     let (height, width) = digit.dim();
     let scale = side as f64 * BOX_SHARE / width.max(height) as f64;
@@ -92,7 +95,7 @@ fn scaled(digit: Grey, side: usize) -> Grey {
     resize::new(width, height, new_width, new_height, Pixel::Gray8, Type::Triangle)
         .and_then(|mut resizer| resizer.resize(source.as_gray(), pixels.as_gray_mut()))
         .expect("both images have pixels, and their buffers these sizes");
-    // Thin strokes have become darker.
+    // Scaling has made thin strokes darker.
     let brightest = f64::from(pixels.iter().copied().max().unwrap_or(0).max(1));
     pixels.iter_mut().for_each(|pixel| *pixel = (f64::from(*pixel) * 255.0 / brightest) as u8);
     Array2::from_shape_vec((new_height, new_width), pixels).expect("the buffer has this size")

@@ -1,4 +1,4 @@
-//! The objects on a sheet, and which of them are the digit.
+//! Finds the objects on a sheet and decides which of them are the digit.
 
 use std::ops::Range;
 
@@ -7,54 +7,55 @@ use ndarray::{Array2, Zip, s};
 use super::Grey;
 use super::rules::without_rules;
 
-/// Minimum side of a digit as a share of the image's longer side,
+/// Minimum side of a digit, as a fraction of the image's longer side.
 const MIN_SIDE: f64 = 0.02;
-/// of a digit at the border, since a smaller object there is a shadow or the edge of a scan,
+/// The same for a digit at the border: a smaller object there is a shadow or the edge of a scan.
 const MIN_SIDE_AT_BORDER: f64 = 0.3;
-/// and in pixels.
+/// The same in pixels.
 const MIN_PIXELS: usize = 4;
-/// Difference between the means of ink and paper, in standard deviations of the noise; noise alone has 1.6.
+/// Minimum difference between the means of ink and paper, in standard deviations of the noise. Pure
+/// noise has 1.6.
 const MIN_DIFFERENCE: f64 = 3.0;
 /// Minimum difference between the means of ink and paper.
 const MIN_INK: f64 = 24.0;
-/// Weight of ink at the border, which may be a part of a frame.
+/// Weight of ink at the border, which may be part of a frame.
 const BORDER_WEIGHT: f64 = 0.25;
-/// Side of an object in a frame, as a share of the frame's.
+/// Minimum side of an object in a frame, as a fraction of the frame's side.
 const FRAMED: f64 = 0.25;
-/// Share of an object's rows and columns that meet a frame around it.
+/// Minimum fraction of an object's rows and columns that meet a frame around it.
 const AROUND: f64 = 0.8;
-/// Maximum distance of a digit's parts, as a share of its longer side.
+/// Maximum distance between a digit's parts, as a fraction of its longer side.
 const GAP: f64 = 0.15;
-/// Ink of a part of the digit as a share of the digit's; less is a speck.
+/// Minimum ink of a part of the digit, as a fraction of the digit's ink. Less is a speck.
 const MIN_PART: f64 = 0.02;
-/// Height of another digit as a share of the digit's height.
+/// Minimum height of another digit, as a fraction of the digit's height.
 const OTHER_HEIGHT: f64 = 0.6;
-/// Ink of another object as a share of the digit's; less is a speck.
+/// Minimum ink of another object, as a fraction of the digit's ink. Less is a speck.
 const OTHER: f64 = 0.1;
-/// Ink that is noise, where the digit's maximum is 255.
+/// Ink values up to this count as noise if the digit's maximum is 255.
 const NOISE: u32 = 32;
-/// Minimum share of all ink that the digit has.
+/// Minimum fraction of all ink that belongs to the digit.
 const MIN_SHARE: f64 = 0.25;
 
-/// What was found on a sheet.
+/// The result of searching a sheet.
 pub(super) enum Found {
     /// The digit.
     Digit {
-        /// Its pixels, with those at its edge.
+        /// Its pixels, including those at its edge.
         mask: Array2<bool>,
-        /// Number of other objects, without specks, lines and frames.
+        /// Number of other objects, not counting specks, lines and frames.
         others: usize,
     },
     /// Only specks and lines.
     Nothing,
-    /// More objects than one of them could be meant.
+    /// Too many objects to tell which one is meant.
     Many {
         /// Number of objects.
         objects: usize,
     },
 }
 
-/// Connected ink.
+/// A connected region of ink.
 #[derive(Clone)]
 struct Object {
     label: usize,
@@ -65,7 +66,7 @@ struct Object {
     is_on_border: bool,
 }
 
-/// Searches the digit: the object with most ink, and its parts.
+/// Finds the digit: the object with the most ink, and its parts.
 pub(super) fn find(ink: &Grey) -> Found {
     let Some(threshold) = threshold(ink) else { return Found::Nothing };
     let inked = ink.mapv(|value| value > threshold);
@@ -108,13 +109,14 @@ impl Object {
         self.rows.len().max(self.columns.len())
     }
 
-    /// Whether an object is a part of this digit: near, and neither a speck nor another digit beside it.
+    /// Whether an object is a part of this digit: close to it, and neither a speck nor another
+    /// digit next to it.
     fn has_part(&self, object: &Self) -> bool {
         let gaps = [gap(&self.rows, &object.rows), gap(&self.columns, &object.columns)];
         let is_apart = gaps.iter().any(|&gap| gap > 0);
         let is_digit = is_apart && object.rows.len() as f64 >= OTHER_HEIGHT * self.rows.len() as f64;
         let is_near = gaps.iter().all(|&gap| gap as f64 <= GAP * self.longer_side() as f64);
-        // A shadow or a part of a frame may be near the digit.
+        // A shadow or a piece of a frame may be close to the digit.
         let may_belong = object.is_on_border <= self.is_on_border;
         is_near && !is_digit && may_belong && object.mass >= MIN_PART * self.mass
     }
@@ -132,8 +134,9 @@ fn gap(a: &Range<usize>, b: &Range<usize>) -> usize {
     a.start.max(b.start).saturating_sub(a.end.min(b.end))
 }
 
-/// The ink above which a pixel belongs to an object, so that lines fainter than the digit do not: the threshold between
-/// two classes with the largest variance between them. `None` if the classes' means differ too little.
+/// The ink value above which a pixel belongs to an object; it excludes lines fainter than the
+/// digit. This is the threshold between two classes that maximizes the variance between them.
+/// `None` if the class means differ too little.
 ///
 /// Source: N. Otsu, "A threshold selection method from gray-level histograms", 1979.
 fn threshold(ink: &Grey) -> Option<u8> {
@@ -157,7 +160,7 @@ fn threshold(ink: &Grey) -> Option<u8> {
     (difference > MIN_DIFFERENCE * noise(ink) && difference > MIN_INK).then_some(threshold)
 }
 
-/// The standard deviation of noise, by the median of the differences between neighbours in a row.
+/// The standard deviation of noise, estimated from the median difference between neighbors in a row.
 fn noise(ink: &Grey) -> f64 {
     let pairs = ink
         .rows()
@@ -168,11 +171,12 @@ fn noise(ink: &Grey) -> f64 {
         return 0.0;
     }
     let middle = differences.len() / 2;
-    // The median of the absolute difference of two normal values is 0.954 standard deviations.
+    // The median absolute difference of two normal values is 0.954 standard deviations.
     f64::from(*differences.select_nth_unstable(middle).1) / 0.954
 }
 
-/// The connected objects, neighbours also along diagonals, and each pixel's label, 0 for paper.
+/// Finds the connected objects (diagonal neighbors count as connected) and each pixel's label, 0
+/// for paper.
 fn objects(inked: &Array2<bool>, ink: &Grey) -> (Array2<usize>, Vec<Object>) {
     let (height, width) = inked.dim();
     let mut labels = Array2::zeros((height, width));
@@ -210,7 +214,8 @@ fn objects(inked: &Array2<bool>, ink: &Grey) -> (Array2<usize>, Vec<Object>) {
     (labels, objects)
 }
 
-/// Whether `frame` is around `object`, perhaps with gaps: most rows and columns of the object meet it on both sides.
+/// Whether `frame` surrounds `object`, perhaps with gaps: most rows and columns of the object meet
+/// it on both sides.
 fn is_around(frame: &Object, object: &Object, labels: &Array2<usize>) -> bool {
     let is_inside = |outer: &Range<usize>, inner: &Range<usize>| outer.start < inner.start && inner.end < outer.end;
     if !is_inside(&frame.rows, &object.rows) || !is_inside(&frame.columns, &object.columns) {
@@ -226,7 +231,7 @@ fn is_around(frame: &Object, object: &Object, labels: &Array2<usize>) -> bool {
     met as f64 >= AROUND * (2 * (object.rows.len() + object.columns.len())) as f64
 }
 
-/// The pixels of the mask and near them, without other ink.
+/// The mask's pixels and those next to them, without other ink.
 fn with_edge(mask: &Array2<bool>, inked: &Array2<bool>) -> Array2<bool> {
     let (height, width) = mask.dim();
     let reach = (height.max(width) / 200).max(2);
@@ -244,7 +249,7 @@ pub(super) fn masked(values: &Grey, mask: &Array2<bool>) -> Grey {
     Zip::from(values).and(mask).map_collect(|&value, &is_digit| if is_digit { value } else { 0 })
 }
 
-/// The digit's ink with its maximum at 255, without noise.
+/// The digit's ink without noise, scaled to a maximum of 255.
 pub(super) fn normalised(ink: &Grey, mask: &Array2<bool>) -> Grey {
     let ink = masked(ink, mask);
     let most = u32::from(ink.iter().copied().max().unwrap_or(0).max(1));

@@ -1,7 +1,8 @@
-//! The paper's brightness at each pixel, and the ink on it.
+//! Estimates the paper's brightness at each pixel, and the ink on it.
 //!
-//! Shadows make one side of a sheet darker than the ink on the other. The paper's brightness under a stroke is that
-//! around it: a grey closing, the minimum filter after the maximum filter, in a window wider than any stroke.
+//! A shadow can make one side of a sheet darker than the ink on the other side. The paper under a
+//! stroke is as bright as the paper around it. A gray closing estimates this: the maximum filter,
+//! then the minimum filter, in a window wider than any stroke.
 //!
 //! Source: J. Serra, "Image Analysis and Mathematical Morphology", 1982, chapter XII.
 
@@ -11,15 +12,17 @@ use ndarray::{Array2, Axis, Zip};
 
 use super::{Background, Grey, MIN_CONTRAST};
 
-/// Radius of the filters' window as a share of the image's longer side. No stroke is as wide as the window.
+/// Radius of the filters' window, as a fraction of the image's longer side. No stroke is as wide as
+/// the window.
 const RADIUS_SHARE: f64 = 0.2;
-/// Minimum brightness of the paper by which the ink is divided. Darker paper shows noise as ink.
+/// Minimum paper brightness to divide the ink by. On darker paper, noise would show as ink.
 const MIN_PAPER: i16 = 64;
-/// Share of light pixels around the ink, below and above which the border does not decide.
+/// Fractions of light pixels around the ink that are too close to a half to decide. Then the border
+/// decides.
 const UNDECIDED: std::ops::Range<f64> = 0.45..0.55;
 
-/// The ink of a drawing, as the share of the paper's light that it takes, 0 … 255, and whether it is dark on light;
-/// `None` if there is no ink.
+/// The ink of a drawing, 0 … 255, as the fraction of the paper's light that it absorbs, and whether
+/// the drawing is dark on light. `None` if there is no ink.
 pub(super) fn ink(image: &Grey, background: Background) -> Option<(Grey, bool)> {
     let (height, width) = image.dim();
     let radius = ((height.max(width) as f64 * RADIUS_SHARE).ceil() as usize).max(1);
@@ -41,8 +44,8 @@ pub(super) fn ink(image: &Grey, background: Background) -> Option<(Grey, bool)> 
     (contrast >= i16::from(MIN_CONTRAST)).then(|| (Zip::from(&paper).and(&light).map_collect(share), is_dark))
 }
 
-/// Whether most pixels in whose window there is ink, and so paper, are as light as the paper. In doubt, as for a
-/// digit without a margin, whether most of the border is.
+/// Whether most pixels with both ink and paper in their window are as light as the paper. If that
+/// is undecided, as for a digit without a margin, whether most of the border is light.
 fn is_dark_on_light(light: &Array2<i16>, radius: usize) -> bool {
     let (maxima, minima) = (dilated(light, radius), eroded(light, radius, Edge::Cut));
     let contrast = maxima.iter().zip(&minima).map(|(max, min)| max - min).max().unwrap_or(0);
@@ -63,16 +66,17 @@ fn is_dark_on_light(light: &Array2<i16>, radius: usize) -> bool {
     sum / (2 * (height + width)) as f64 > 127.5
 }
 
-/// The values that a window sees beyond the image.
+/// How a window treats the area beyond the image.
 #[derive(Clone, Copy, PartialEq)]
 enum Edge {
-    /// None.
+    /// It contributes no values.
     Cut,
-    /// A linear continuation, reflected at the edge, so that a shadow that reaches the edge is not taken for ink.
+    /// It is a linear continuation, reflected at the edge. A shadow that reaches the edge is then
+    /// not mistaken for ink.
     Continued,
 }
 
-/// The maximum in the window around each pixel, a square.
+/// The maximum in the square window around each pixel.
 fn dilated(image: &Array2<i16>, radius: usize) -> Array2<i16> {
     let mut maxima = image.clone();
     for axis in [Axis(0), Axis(1)] {
@@ -84,7 +88,7 @@ fn dilated(image: &Array2<i16>, radius: usize) -> Array2<i16> {
     maxima
 }
 
-/// The minimum in the window around each pixel, a square.
+/// The minimum in the square window around each pixel.
 fn eroded(image: &Array2<i16>, radius: usize, edge: Edge) -> Array2<i16> {
     let mut minima = image.mapv(|value| -value);
     for axis in [Axis(0), Axis(1)] {
@@ -104,7 +108,7 @@ fn eroded(image: &Array2<i16>, radius: usize, edge: Edge) -> Array2<i16> {
 
 /// The maxima of the windows around all values, in linear time.
 fn window_maxima(values: &[i16], radius: usize) -> Vec<i16> {
-    // Indices in the window of values that are larger than all after them.
+    // Indices of the window's values that are larger than all values after them.
     let mut larger: VecDeque<usize> = VecDeque::new();
     let mut maxima = Vec::with_capacity(values.len());
     for end in 0..values.len() + radius {

@@ -1,22 +1,25 @@
-//! Ruled lines.
+//! Detection and removal of ruled lines.
 
 use ndarray::{Array2, ArrayView1, Axis, s};
 
-/// Share of a line that is inked at least.
+/// Minimum fraction of a line that is inked.
 const COVERAGE: f64 = 0.95;
 /// Maximum slope of a line.
 const SLOPE: f64 = 0.1;
-/// Maximum share of the image that lines cover. More is a digit, such as a 1, that fills the image.
+/// Maximum fraction of the image that lines cover. A larger one is a digit that fills the image,
+/// such as a 1.
 const MAX_AREA: f64 = 0.5;
-/// Share of the border that other ink may cover. More is a digit without a margin, whose bars may look like lines,
+/// Maximum fraction of the border that other ink covers. More means a digit without a margin, with
+/// bars that look like lines.
 const MAX_BORDER: f64 = 0.02;
-/// unless there are more lines than a digit has bars.
+/// Up to this many lines, the border is checked: a digit has at most this many bars.
 const MAX_BARS: usize = 3;
 
-/// The ink without straight lines from border to border, horizontal and vertical, except where a stroke crosses them.
+/// Removes straight lines from border to border, horizontal and vertical, except where a stroke
+/// crosses them.
 pub(super) fn without_rules(inked: Array2<bool>) -> Array2<bool> {
     let horizontal = lines(&inked);
-    // Of the transposed image, and transposed back.
+    // Found in the transposed image, then transposed back.
     let vertical = lines(&inked.t().to_owned()).reversed_axes();
     let mut rest = inked.clone();
     rest.zip_mut_with(&horizontal, |is_inked, &is_line| *is_inked &= !is_line);
@@ -53,7 +56,7 @@ fn lines(inked: &Array2<bool>) -> Array2<bool> {
                 let share = column as f64 / (width - 1).max(1) as f64;
                 (from as f64 + (to as f64 - from as f64) * share).round() as usize
             };
-            // The steps of an inclined line may be at other columns.
+            // The steps of an inclined line may be in neighboring columns.
             let beside = usize::from(from != to);
             let near = |column: usize| row(column).saturating_sub(beside)..(row(column) + beside + 1).min(height);
             let mut gaps = (0..width).filter(|&column| near(column).all(|row| !inked[[row, column]]));
@@ -67,7 +70,7 @@ fn lines(inked: &Array2<bool>) -> Array2<bool> {
     is_line
 }
 
-/// The pixels of horizontal lines with other ink above and below them: a stroke crosses the line there.
+/// The pixels of horizontal lines with other ink above and below them, where a stroke crosses the line.
 fn crossed(is_line: &Array2<bool>, rest: &Array2<bool>) -> Array2<bool> {
     let (height, width) = is_line.dim();
     let mut is_crossing = Array2::from_elem((height, width), false);

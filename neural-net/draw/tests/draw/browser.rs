@@ -1,5 +1,5 @@
-//! The page in headless Chromium reads digits that are drawn with a mouse, a pen and a finger, shows patterns of units, and
-//! trains the network by steps.
+//! In headless Chromium, the page recognizes digits drawn with a mouse, a pen and a finger, shows
+//! patterns of units, and trains the network by steps.
 
 use draw::network::{Network, Weights};
 use draw::reading::{self, Verdict};
@@ -15,12 +15,12 @@ use crate::{Answer, network_of, predictor, require_same};
 /// What the page shows after a drawing.
 #[derive(Deserialize)]
 struct Shown {
-    /// The text beside the field.
+    /// The text next to the field.
     text: String,
     /// The pixels that the network sees.
     image: Vec<u8>,
     outputs: Vec<f32>,
-    /// The text after Clear.
+    /// The text after pressing Clear.
     cleared: String,
 }
 
@@ -30,7 +30,7 @@ struct Report {
     /// The text before anything is drawn.
     text: String,
     shown: Vec<Shown>,
-    /// The URLs that the page loaded, itself included.
+    /// The URLs that the page loaded, including itself.
     loaded: Vec<String>,
     /// Messages of uncaught errors.
     errors: Vec<String>,
@@ -73,7 +73,7 @@ fn drawn_digits_are_read_as_by_the_predictor() {
     assert!(right >= 90, "{right} of 100 are right");
 }
 
-/// The digit that a network reads in an image, and what the page says of it.
+/// The digit that a network predicts for an image, and what the page says about it.
 fn expected_answer(network: &Network, image: &[u8]) -> (usize, String) {
     let image = image.try_into().unwrap();
     let (activations, nearest) = (network.predict(image), reading::nearest(image));
@@ -87,7 +87,7 @@ fn expected_answer(network: &Network, image: &[u8]) -> (usize, String) {
     (digit, text)
 }
 
-/// What the page shows of itself, and of the element with the focus.
+/// What the page shows of the network's units, and the element with the focus.
 #[derive(Debug, Deserialize)]
 struct Inside {
     answer: String,
@@ -100,7 +100,7 @@ struct Inside {
     side: f64,
     image: Vec<u8>,
     outputs: Vec<f32>,
-    /// Opacities, 0 to 255, negative for the color of negative values.
+    /// Opacities, 0 to 255; negative for the color of negative values.
     pattern: Vec<i32>,
     change: Vec<i32>,
 }
@@ -115,17 +115,17 @@ struct InsideReport {
     units: Vec<Inside>,
     left: Inside,
     untrained: Inside,
-    /// How far the page is wider than a wide and two narrow windows, in pixels.
+    /// How many pixels the page is wider than the window, for a wide and two narrow windows.
     overflows: Vec<i32>,
     errors: Vec<String>,
 }
 
-/// Requires a picture to have the values, the largest in full color.
+/// Checks that a picture shows the values, with the largest one in full color.
 fn require_picture(shown: &[i32], values: &[f32], what: &str) {
     let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
     for (at, (&shown, value)) in shown.iter().zip(values).enumerate() {
         let expected = value / largest * 255.0;
-        // Colors of faint pixels are rounded to none.
+        // The colors of faint pixels are rounded to none.
         let is_right_sign = expected.abs() < 16.0 || (shown < 0) == (expected < 0.0);
         let is_right = (shown.abs() as f32 - expected.abs()).abs() < 3.0 && is_right_sign;
         assert!(is_right, "{what}, pixel {at}: {shown}, expected {expected}");
@@ -155,7 +155,7 @@ fn require_examples(examples: &[Inside]) {
     assert_eq!(others, ["A smiley, no digit", "The letter A, no digit", "12, two digits"]);
 }
 
-/// Three steps by which the first example of a 2 becomes a 3.
+/// Checks three steps that turn the first example of a 2 into a 3.
 fn require_steps(steps: &[Inside], example: &Inside) {
     let start = Network::new(Weights::Trained);
     let (mut page, mut reference) = (Network::new(Weights::Trained), network_of::<f64>(&start));

@@ -1,4 +1,4 @@
-//! Strokes become images of MNIST's format.
+//! Strokes become images in MNIST's format.
 
 use draw::drawing::{Drawing, PIXELS, SIDE};
 
@@ -18,7 +18,7 @@ pub(crate) fn image_of(strokes: &Strokes) -> [u8; PIXELS] {
     drawing.image()
 }
 
-/// The range of columns (axis 0) or rows (axis 1) with ink, and the ink's centre of mass.
+/// The range of columns (axis 0) or rows (axis 1) with ink, and the ink's center of mass on that axis.
 fn ink(image: &[u8; PIXELS], axis: usize) -> (usize, usize, f64) {
     let place = |at: usize| [at % SIDE, at / SIDE][axis];
     let inked = || image.iter().enumerate().filter(|(_, pixel)| **pixel > 0);
@@ -37,7 +37,7 @@ fn the_longer_side_of_a_digit_is_20_pixels_and_its_centre_of_mass_is_that_of_mni
             assert!((centre - 14.0).abs() < 0.51, "{centre}");
             last - first + 1
         });
-        // A pixel at the edge of the box may have too little ink for one of 255 grey values.
+        // A pixel at the edge of the box may have less ink than one of 255 gray levels.
         assert!((19..=20).contains(&sides[0].max(sides[1])), "{sides:?}");
     }
 }
@@ -53,14 +53,14 @@ fn the_image_depends_on_neither_the_place_nor_the_size_of_a_drawing() {
 
 #[test]
 fn all_ink_remains_in_the_image_of_an_unbalanced_drawing() {
-    // A dot, and a line far away. The centre of mass would be in place if the dot were cut.
+    // A dot, and a line far away. If the dot were cut off, the center of mass would already be in place.
     let dot = vec![[0.1, 0.5]];
     let image = image_of(&vec![dot.clone(), vec![[0.9, 0.1], [0.9, 0.9]]]);
     let ink_of = |image: [u8; PIXELS], columns: usize| -> f64 {
         image.iter().enumerate().filter(|(at, _)| at % SIDE < columns).map(|(_, &pixel)| f64::from(pixel)).sum()
     };
     let (left, whole) = (ink_of(image, SIDE / 2), ink_of(image_of(&vec![dot]), SIDE));
-    // The dots' centres differ in their places within a pixel.
+    // The dots' centers have different subpixel positions.
     assert!((left / whole - 1.0).abs() < 0.1, "{left} of {whole}");
 }
 
@@ -76,7 +76,7 @@ fn a_dot_remains_a_dot() {
 
 #[test]
 fn a_pixel_is_inked_by_its_distance_from_the_line() {
-    // A diagonal of the box; its pen and edge reach 1.9 pixels.
+    // A diagonal of the box. Its pen and edge extend 1.9 pixels.
     let image = image_of(&vec![vec![[0.0, 0.0], [1.0, 1.0]]]);
     let half_length = (10.0 - 1.9) * 2.0_f64.sqrt();
     let (_, _, middle) = ink(&image, 0);

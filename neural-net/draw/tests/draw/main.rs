@@ -1,4 +1,4 @@
-//! The prediction of the page in `docs/draw`, natively, in Node and in a browser, beside the CPU's predictor.
+//! Compares the page in `docs/draw`, natively, in Node and in a browser, with the CPU's predictor.
 
 mod browser;
 mod images;
@@ -41,7 +41,7 @@ fn predictor() -> Predictor {
     Predictor::new(&network_of(&draw::network::Network::new(Weights::Trained)))
 }
 
-/// Requires an answer to be the predictor's: the same digit, and each output to 10⁻⁵.
+/// Checks that an answer matches the predictor's: the same digit, and each output within 10⁻⁵.
 fn require_same(predictor: &mut Predictor, image: &[u8], answer: &Answer) {
     let inputs: Vec<f32> = image.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
     let expected = predictor.predict(&inputs);
@@ -50,12 +50,12 @@ fn require_same(predictor: &mut Predictor, image: &[u8], answer: &Answer) {
     assert!(is_same && answer.digit == argmax(expected), "{answer:?} instead of {expected:?}");
 }
 
-/// Images, each of [`PIXELS`] bytes, with their labels: 100 of the built-in digits.
+/// 100 of the built-in digits: images of [`PIXELS`] bytes each, with their labels.
 fn builtin_digits() -> (Vec<u8>, Vec<u8>) {
     digits::builtin_digits::draw(100, 0)
 }
 
-/// MNIST's test images with their labels; without them the calling test is skipped.
+/// MNIST's test images with their labels. Without them, the calling test is skipped.
 #[track_caller]
 fn mnist() -> Option<(Vec<u8>, Vec<u8>)> {
     let directory = test_support::path_in("MNIST_DIR", test_support::Need::Mnist)?;
@@ -63,7 +63,7 @@ fn mnist() -> Option<(Vec<u8>, Vec<u8>)> {
     Some((images.pixels.iter().copied().collect(), images.labels))
 }
 
-/// Requires answers to be the predictor's. Returns how many are the labels.
+/// Checks that all answers match the predictor's. Returns how many match the labels.
 fn require_all_same(images: &[u8], labels: &[u8], answers: &[Answer]) -> usize {
     assert_eq!(answers.len(), labels.len());
     let mut predictor = predictor();
@@ -71,7 +71,7 @@ fn require_all_same(images: &[u8], labels: &[u8], answers: &[Answer]) -> usize {
     answers.iter().zip(labels).filter(|(answer, label)| answer.digit == usize::from(**label)).count()
 }
 
-/// Requires docs/network.md to have this text.
+/// Checks that docs/network.md contains this text.
 #[track_caller]
 fn require_documented(text: &str) {
     assert!(include_str!("../../../../docs/network.md").contains(text), "docs/network.md lacks: {text}");

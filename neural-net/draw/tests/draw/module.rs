@@ -1,4 +1,5 @@
-//! The WebAssembly module in the committed page, in Node, predicts as the CPU's predictor, and else does what the crate does.
+//! In Node, the committed page's WebAssembly module predicts like the CPU's predictor and otherwise
+//! behaves like the crate.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ struct Printed {
     nearest: usize,
     distance: f32,
     verdict: usize,
-    /// The outputs after a step for 9 minus the digit.
+    /// The outputs after a training step towards 9 minus the predicted digit.
     stepped: Vec<f32>,
 }
 
@@ -26,7 +27,8 @@ pub(crate) fn page() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/draw/index.html"))
 }
 
-/// Runs a script of this folder in Node and returns what it prints; without Node the calling test is skipped.
+/// Runs a script of this folder in Node and returns its output. Without Node, the calling test is
+/// skipped.
 #[track_caller]
 pub(crate) fn run_in_node(script: &str, arguments: &[&Path], input: &[u8]) -> Option<String> {
     node::run_in_node(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/draw").join(script), arguments, input)

@@ -1,4 +1,4 @@
-//! Scripts in Node, and the browser that they drive, for the tests of pages.
+//! Runs scripts in Node, and the browser that they drive, for tests of pages.
 
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::thread;
 
 use test_support::{Need, skip};
 
-/// Runs a script in Node and returns what it prints; without Node the calling test is skipped.
+/// Runs a script in Node and returns its output. Without Node, the calling test is skipped.
 #[track_caller]
 pub(crate) fn run_in_node(script: &Path, arguments: &[&Path], input: &[u8]) -> Option<String> {
     let mut command = Command::new("node");
@@ -22,7 +22,8 @@ pub(crate) fn run_in_node(script: &Path, arguments: &[&Path], input: &[u8]) -> O
     };
     let mut stdin = node.stdin.take().expect("stdin is a pipe");
     let output = thread::scope(|scope| {
-        // The end of the input closes the pipe. If the script fails before, its exit status is the error to report.
+        // The end of the input closes the pipe. If the script fails earlier, report its exit status
+        // instead.
         scope.spawn(move || stdin.write_all(input));
         node.wait_with_output().expect("node's output can be read")
     });
@@ -30,7 +31,7 @@ pub(crate) fn run_in_node(script: &Path, arguments: &[&Path], input: &[u8]) -> O
     Some(String::from_utf8(output.stdout).expect("node prints UTF-8"))
 }
 
-/// The browser, which the variable CHROMIUM names; without it the calling test is skipped.
+/// The browser named by the variable CHROMIUM. Without it, the calling test is skipped.
 #[track_caller]
 pub(crate) fn chromium() -> Option<PathBuf> {
     let chromium = std::env::var_os("CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);

@@ -1,4 +1,4 @@
-//! The network's prediction is the CPU predictor's.
+//! The network predicts like the CPU's predictor.
 
 use draw::drawing::PIXELS;
 use draw::network::{Activations, Network, Weights};

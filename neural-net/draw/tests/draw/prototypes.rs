@@ -1,4 +1,4 @@
-//! Averages of digits, which are drawn again with the page's pen.
+//! Averages of digits that are redrawn with the page's pen.
 
 use draw::drawing::{PIXELS, SIDE};
 use draw::prototypes;
@@ -8,7 +8,7 @@ use draw::redrawn::redraw;
 use crate::images::image_of;
 use crate::strokes::hundred_digits;
 
-/// The limit and the prototypes, each a digit and its thumbnail, in a file of the page's format.
+/// Parses a file in the page's format: the limit, and the prototypes, each a digit and its thumbnail.
 fn parsed(file: &[u8]) -> (f64, Vec<(usize, Vec<f64>)>) {
     let (limit, prototypes) = file.split_first_chunk().unwrap();
     assert_eq!(prototypes.len() % 50, 0);
@@ -18,7 +18,7 @@ fn parsed(file: &[u8]) -> (f64, Vec<(usize, Vec<f64>)>) {
     (f32::from_le_bytes(*limit).into(), parsed.collect())
 }
 
-/// The digit of the nearest prototype, and the distance.
+/// The digit of the nearest prototype, and its distance.
 fn naive_nearest(prototypes: &[(usize, Vec<f64>)], thumbnail: &[f64]) -> (usize, f64) {
     let distance = |cells: &[f64]| {
         let squares = cells.iter().zip(thumbnail).map(|(one, other)| (one - other) * (one - other));
@@ -28,7 +28,7 @@ fn naive_nearest(prototypes: &[(usize, Vec<f64>)], thumbnail: &[f64]) -> (usize,
     all.min_by(|one, other| one.1.total_cmp(&other.1)).unwrap()
 }
 
-/// The ink around each cell's middle, pixel by pixel.
+/// The ink around each cell's center, computed pixel by pixel.
 fn naive_thumbnail(image: &[u8; PIXELS]) -> Vec<f64> {
     let weight = |place: usize, cell: usize| (1.0 - (place as f64 / 3.5 - cell as f64 - 1.0).abs()).max(0.0) / 3.5;
     let cells = (0..49).map(|cell| {
@@ -61,7 +61,7 @@ fn the_limit_is_what_all_but_a_hundredth_of_the_held_out_images_keep() {
     let distances = held_out.iter().map(|image| naive_nearest(&prototypes, &naive_thumbnail(&redraw(image))).1);
     let beyond = distances.filter(|distance| *distance > limit + 1e-5).count();
     assert_eq!((held_out.len(), beyond), (501, 5));
-    // All are different, and none is the average of less than ten images.
+    // All are different, and each one averages at least ten images.
     let mut cells: Vec<_> =
         prototypes.iter().map(|(_, cells)| cells.iter().map(|cell| cell.to_bits()).collect::<Vec<_>>()).collect();
     cells.sort();
@@ -83,7 +83,7 @@ fn a_prototype_is_the_average_of_ten_images_or_more() {
     assert!(cells.iter().zip(expected).all(|(cell, ink)| (cell - ink).abs() < 0.5 / 255.0 + 1e-5));
 }
 
-/// The image with lines that are two pixels wider.
+/// The image with its lines two pixels wider.
 fn thicker(image: &[u8; PIXELS]) -> [u8; PIXELS] {
     std::array::from_fn(|at| {
         let near = |center: usize| center.saturating_sub(1)..SIDE.min(center + 2);

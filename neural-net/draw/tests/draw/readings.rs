@@ -1,4 +1,4 @@
-//! What the page says of digits and of other drawings. docs/network.md has the figures.
+//! What the page says about digits and other drawings. docs/network.md has the figures.
 
 use std::f32::consts::PI;
 
@@ -12,14 +12,14 @@ use crate::images::image_of;
 use crate::strokes::{self, Strokes, hundred_digits};
 use crate::{mnist, require_documented};
 
-/// How many images get each verdict, and the digit that is read.
+/// How many images get each verdict, and which digits are predicted.
 #[derive(Debug, Default)]
 struct Verdicts {
     no_digit: usize,
     not_sure: usize,
-    /// Images for which the network has an output of 0.5 or more.
+    /// Number of images for which the network has an output of 0.5 or more.
     sure_alone: usize,
-    /// The digits that images look most like, in the images' order.
+    /// The digit that each image looks most like, in the images' order.
     digits: Vec<Option<usize>>,
 }
 
@@ -78,7 +78,7 @@ fn scribble() -> Strokes {
     vec![(0_u8..13).map(|line| [0.1 + 0.8 * f32::from(line % 2), 0.1 + 0.8 * f32::from(line) / 12.0]).collect()]
 }
 
-/// The drawing as a hundred hands draw it: in five slants, five widths and four rotations.
+/// The drawing in a hundred handwriting variants: five slants, five widths and four rotations.
 fn by_a_hundred_hands(drawing: &Strokes) -> impl Iterator<Item = [u8; PIXELS]> {
     let hands = (0..100_u8).map(|hand| [hand % 5, hand / 5 % 5, hand / 25].map(f32::from));
     hands.map(|[slant, width, rotation]| {

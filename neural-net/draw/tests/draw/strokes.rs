@@ -1,5 +1,5 @@
-//! Drawings of digits as a hand draws them: the strokes from which the built-in digits are made, in other sizes, places
-//! and slants.
+//! Handwritten-looking drawings of digits: the strokes of the built-in digits in other sizes,
+//! positions and slants.
 
 use digits::builtin_digits;
 

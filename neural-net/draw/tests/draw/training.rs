@@ -1,4 +1,4 @@
-//! The weights before training, and a step of training, are those of the homework's network.
+//! The weights before training, and a training step, match the homework's network.
 
 use draw::drawing::PIXELS;
 use draw::network::{LEARNING_RATE, Network, Weights};
@@ -11,7 +11,7 @@ use perceptron::{Loss, Samples};
 
 use crate::{builtin_digits, mnist, network_of, require_documented};
 
-/// The page's step as the reference computes it.
+/// The page's step, computed by the reference.
 pub(crate) fn reference_step(
     network: &perceptron::Network<f64>,
     image: &[u8],
@@ -33,7 +33,7 @@ fn a_step_changes_every_weight_as_the_reference_does() {
     for weights in [Weights::Trained, Weights::Untrained] {
         let mut network = Network::new(weights);
         let mut expected = network_of::<f64>(&network);
-        // The labels in turn, and a wrong one: large errors as well as small ones.
+        // Only the first digit is the image's label: the deltas are small once and then large.
         for (index, (image, &label)) in images.as_chunks::<PIXELS>().0.iter().zip(&labels).take(6).enumerate() {
             let digit = (usize::from(label) + index) % 10;
             let before = network_of::<f64>(&network);
@@ -99,8 +99,8 @@ fn loading_undoes_all_steps() {
     assert_eq!(network_of::<f32>(&network), before);
 }
 
-/// The figures in docs/network.md: a step on each tenth of MNIST's test images that the network misreads when they are drawn with
-/// the page's pen.
+/// The figures in docs/network.md. For every tenth of MNIST's test images, it is redrawn with the
+/// page's pen; if the network misreads it, one step is taken on it.
 #[test]
 fn a_step_raises_the_output_of_a_misread_digit_and_hardly_changes_the_accuracy() {
     let Some((images, labels)) = mnist() else { return };

@@ -58,14 +58,15 @@ impl TrainingReport<'_> {
         })
     }
 
-    /// The epoch, the accuracy, and the number of images seen since the start of the run.
+    /// The epoch, the accuracy, and the number of images since the start of the run.
     fn stopped_at(&self, record: &EpochRecord) -> serde_json::Value {
         let images = self.settings.images.train;
         let seen = (record.epoch.saturating_sub(1)).saturating_mul(images) + record.samples.unwrap_or(images);
         json!({ "epoch": record.epoch, "images_seen": seen, "accuracy": record.accuracy })
     }
 
-    /// Success, unless the test accuracy is below the target: `requested`, or the preset's on MNIST.
+    /// Success, unless the test accuracy is below the target: `requested`, or the preset's target
+    /// on MNIST.
     pub(super) fn verdict(&self, requested: Option<f64>) -> ExitCode {
         let of_preset = self.dataset.is_mnist.then(|| self.settings.preset.target_accuracy());
         match requested.or(of_preset) {

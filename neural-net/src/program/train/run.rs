@@ -18,7 +18,7 @@ use crate::program::settings::Settings;
 /// The inputs of a training run on any engine.
 pub(super) struct TrainingRun<'a> {
     pub(super) arguments: &'a TrainArguments,
-    /// Whether this is the only rank, or the one that prints and saves.
+    /// Whether this is the only rank or the one that prints and saves.
     pub(super) is_first: bool,
     pub(super) settings: &'a Settings,
     pub(super) dataset: &'a Dataset,
@@ -28,7 +28,7 @@ pub(super) struct TrainingRun<'a> {
 }
 
 impl TrainingRun<'_> {
-    /// Trains from `progress` on, saves the network, and measures it on the test images.
+    /// Trains starting from `progress`, saves the network, and measures it on the test images.
     pub(super) fn train(mut self, engine: Box<dyn Engine + '_>, progress: Progress) -> Result<ExitCode> {
         let mut training =
             Training::new(engine, self.settings.images.train, self.settings.hyperparameters.clone(), progress);
@@ -38,7 +38,7 @@ impl TrainingRun<'_> {
         {
             return Err(device_failed(&self.console, "the network could not be examined", &error));
         }
-        // The first checkpoint is written before the first step, so that a killed process always leaves one.
+        // The first checkpoint is written before the first step, so even a killed process leaves one.
         if let Some(directory) = &self.console.checkpoint
             && let Err(error) = self.console.save_checkpoint(directory, &training)
         {
@@ -50,14 +50,14 @@ impl TrainingRun<'_> {
         self.console.bar.finish_and_clear();
         match outcome {
             Ok(Outcome::Finished | Outcome::Reached) => self.finish(training),
-            // Rank 0 says it, and saves.
+            // Rank 0 reports it and saves.
             Ok(Outcome::Stopped) | Err(TrainingError::Diverged { .. }) if !self.is_first => Ok(ExitCode::SUCCESS),
             Ok(Outcome::Stopped) => interrupted(&self.console, &training).or_else(|error| failed(&self.console, error)),
             Err(error) => not_trained(&self.console, error),
         }
     }
 
-    /// Describes the run, where it is resumed, and its steps if they are too large or too small.
+    /// Describes the run and where it resumes, and warns if its steps are too large or too small.
     fn announce(&self, training: &Training<impl Engine>) {
         let Progress { epoch, step, .. } = *training.progress();
         let is_resumed = (epoch, step) != (0, 0);
@@ -91,7 +91,7 @@ impl TrainingRun<'_> {
         {
             command_line::say!("{line}");
         }
-        // Saved before the measurement, so that a device that fails there does not lose the network.
+        // Saved before the measurement: a device failure there does not lose the network.
         self.save(&training)?;
         let accuracy = self.test_accuracy(&mut training)?;
         if !self.is_first {
@@ -125,7 +125,7 @@ impl TrainingRun<'_> {
         let evaluated = training.engine_mut().evaluate(&test.samples(0, test.len()));
         let measured = evaluated.and_then(|evaluation| {
             let accuracy = evaluation.accuracy();
-            // A run that is as good as was asked for has not failed.
+            // A run that reaches the requested accuracy has not failed.
             let is_enough =
                 training.reached().is_some() || arguments.target_accuracy.is_some_and(|target| accuracy >= target);
             if !is_enough {
@@ -144,7 +144,7 @@ pub(super) fn steps_done(settings: &Settings, epochs: usize, steps: usize) -> u6
     steps_of_epoch.saturating_mul(epochs).saturating_add(steps) as u64
 }
 
-/// One line on the network, the hyperparameters and the device.
+/// One line about the network, the hyperparameters and the device.
 fn description(settings: &Settings, device: &str) -> String {
     let Settings { architecture, hyperparameters, images, .. } = settings;
     let batch = hyperparameters.batch_size.map_or("full batch".to_owned(), |size| format!("batches of {size}"));
@@ -160,7 +160,7 @@ fn description(settings: &Settings, device: &str) -> String {
     )
 }
 
-/// One line on where `--stop-at` stopped the training run, or that it did not.
+/// One line about where `--stop-at` stopped the training run, or that it did not.
 fn stop(settings: &Settings, reached: Option<&EpochRecord>) -> Option<String> {
     let target = 100.0 * settings.hyperparameters.stop_at?.accuracy;
     let word = settings.preset.epoch_word();
@@ -180,7 +180,8 @@ pub(super) fn shown_sizes(architecture: &Architecture) -> String {
     architecture.sizes().iter().map(ToString::to_string).collect::<Vec<_>>().join("-")
 }
 
-/// Saves a training run that Ctrl-C interrupted to its checkpoint, if it has one, and prints how to resume it.
+/// Saves a training run interrupted by Ctrl-C to its checkpoint, if it has one, and prints how to
+/// resume it.
 fn interrupted(console: &Console, training: &Training<impl Engine>) -> Result<ExitCode> {
     let Progress { epoch, step, .. } = training.progress();
     let where_to = format!("after epoch {epoch} and {step} steps");

@@ -1,4 +1,4 @@
-//! What a training run starts from: its images, and new weights or those of a checkpoint.
+//! The initial state of a training run: its images, and new weights or a checkpoint's.
 
 use anyhow::{Result, bail};
 use neural_net::Samples;
@@ -12,8 +12,8 @@ use crate::program::console::LazyRun;
 use crate::program::distributed;
 use crate::program::settings::{Images, Settings};
 
-/// The checkpoint to resume from. An existing checkpoint without `--resume` is an error, because it would be
-/// overwritten.
+/// The checkpoint to resume from. An existing checkpoint without `--resume` is an error, because it
+/// would be overwritten.
 pub(super) fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Checkpoint>> {
     let Some(directory) = &arguments.checkpoint else { return Ok(None) };
     let kept = checkpoint::read(directory)?.map(|kept| kept.into_content(command_line::warn));
@@ -30,7 +30,7 @@ pub(super) fn kept_checkpoint(arguments: &TrainArguments) -> Result<Option<Check
     Ok(kept)
 }
 
-/// The training samples, and the validation samples if their number is not 0.
+/// The training samples, and the validation samples if there are any.
 pub(super) fn split(dataset: &Dataset, images: Images) -> Result<(Samples, Option<Samples>)> {
     let Images { train, validation } = images;
     let available = dataset.train.len();
@@ -44,7 +44,7 @@ pub(super) fn split(dataset: &Dataset, images: Images) -> Result<(Samples, Optio
     Ok((dataset.train.samples(0, train), apart))
 }
 
-/// Some images on which a network is examined: training images, and validation images if there are any.
+/// Some images for examining a network: training images, and validation images if there are any.
 pub(super) fn examined(dataset: &Dataset, images: Images) -> (Samples, Option<Samples>) {
     const MAX_IMAGES: usize = 500;
     let Images { train, validation } = images;
@@ -52,7 +52,7 @@ pub(super) fn examined(dataset: &Dataset, images: Images) -> (Samples, Option<Sa
     (dataset.train.samples(0, train.min(MAX_IMAGES)), apart)
 }
 
-/// The initial parameters and progress: the checkpoint's, which must be of the same images, or new ones.
+/// The initial parameters and progress: new ones, or a checkpoint's, which must be for the same images.
 pub(super) fn parameters_and_progress(
     settings: &Settings,
     run: &LazyRun,
@@ -72,7 +72,7 @@ pub(super) fn parameters_and_progress(
     Ok((kept.parameters, kept.run.progress))
 }
 
-/// The settings of a checkpoint of the run, without its progress.
+/// The settings in a checkpoint of the run, without its progress.
 pub(super) fn new_run(settings: &Settings, dataset: &Dataset) -> Run {
     let Images { train, validation } = settings.images;
     let used = train.saturating_add(validation).min(dataset.train.len());
@@ -92,7 +92,7 @@ pub(super) fn new_run(settings: &Settings, dataset: &Dataset) -> Run {
     }
 }
 
-/// Digests of everything that a run's result depends on, in the order of [`distributed::DIGESTED`].
+/// Digests of everything that determines a run's result, in the order of [`distributed::DIGESTED`].
 pub(super) fn digests(
     run: &Run,
     progress: &Progress,
