@@ -1,4 +1,4 @@
-//! hw1.zip, hw2.zip and hw3.zip: the crates of a hand-in, the crates that they are built from, and the report.
+//! hw1.zip, hw2.zip and hw3.zip: the crates of a hand-in, the crates that they depend on, and the report.
 
 mod reduced;
 
@@ -14,7 +14,7 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 pub struct HandIn {
     /// The crates that are handed in, with their tests, in the order of the assignment's parts.
     pub crates: &'static [&'static str],
-    /// Programs that use them, without tests.
+    /// Programs that use them, handed in without tests.
     pub programs: &'static [&'static str],
     /// The report's file name.
     pub report: &'static str,
@@ -54,9 +54,10 @@ impl HandIn {
 
 /// The source folders of a crate.
 const FOLDERS: [&str; 4] = ["benches", "examples", "src", "tests"];
-/// The extensions of source files and of the data of tests; files of editors and other programs have others.
+/// The extensions of source files and test data. Files of editors and other programs have other
+/// extensions.
 const EXTENSIONS: [&str; 6] = ["jpg", "py", "rs", "stderr", "toml", "txt"];
-/// The folders and the extensions of what a crate is built from.
+/// The folders and extensions of the files needed to build a crate.
 const BUILD_FOLDERS: [&str; 3] = ["build", "ptx", "src"];
 const BUILD_EXTENSIONS: [&str; 2] = ["rs", "ptx"];
 
@@ -93,8 +94,9 @@ pub fn workspace() -> PathBuf {
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// The archive's bytes: the hand-in's crates, the crates that they are built from, and `pdf` as the report. It builds
-/// without any other file of the workspace. Equal files give equal bytes.
+/// Creates the archive's bytes: the hand-in's crates, the crates that they depend on, and `pdf` as
+/// the report. The archive builds without any other file of the workspace. Equal files give equal
+/// bytes.
 ///
 /// # Errors
 /// If a file cannot be read, or the workspace's Cargo.toml or Cargo.lock lacks a crate.
@@ -169,7 +171,7 @@ fn add_folder(path: &Path, name: &str, extensions: &[&str], files: &mut Vec<Stri
         let (path, file) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         let name = format!("{name}/{file}");
         let is_source = path.extension().is_some_and(|extension| extensions.iter().any(|known| extension == *known));
-        // The entry's own type: links are not followed, since they may point outside the workspace.
+        // The entry's own type: do not follow links, since they may point outside the workspace.
         let kind = entry.file_type().map_err(read)?;
         if kind.is_dir() {
             add_folder(&path, &name, extensions, files)?;

@@ -1,5 +1,5 @@
-//! hw2.pdf: the questions of assignment 2, answered from training runs on distorted images, and correlations, on this
-//! machine.
+//! hw2.pdf: the questions of assignment 2, answered from training runs on distorted images and from
+//! correlations, both measured on this machine.
 
 mod filtered;
 pub mod measure;
@@ -27,7 +27,8 @@ pub struct Figures {
     pub augmentation: Augmentation,
     /// Parts 3 and 4.
     pub correlation: Correlation,
-    /// Times of the same correlations in Python; a label ends with the kernel's size, as "SciPy, 3 × 3".
+    /// Times of the same correlations in Python. A label ends with the kernel's size, for example
+    /// "SciPy, 3 × 3".
     pub peers: Peers,
 }
 
@@ -40,31 +41,32 @@ pub struct Augmentation {
     pub is_mnist: bool,
     /// The network's layers, inputs first.
     pub sizes: Vec<usize>,
-    /// Samples in a batch.
+    /// Batch size.
     pub batch: usize,
     /// Numbers of training and test images.
     pub images: [usize; 2],
-    /// An epoch without augmentation, on one thread.
+    /// Times of an epoch without augmentation, on one thread.
     pub plain: Times,
-    /// An epoch on images that the training thread distorts itself.
+    /// Times of an epoch on images that the training thread distorts itself.
     pub alone: Times,
-    /// An epoch on images that workers distort, in ascending order of their number, beside the training thread.
+    /// Times of an epoch on images that workers distort in addition to the training thread, by
+    /// ascending number of workers.
     pub workers: Vec<OnThreads>,
-    /// Test accuracy after each epoch without augmentation, 0 … 1.
+    /// Test accuracy without augmentation after each epoch, 0 … 1.
     pub plain_accuracies: Vec<f64>,
-    /// Test accuracy after each epoch with it.
+    /// Test accuracy with augmentation after each epoch.
     pub augmented_accuracies: Vec<f64>,
     /// Whether the weights had the same bits for every number of workers.
     pub same_bits: bool,
     /// The assignment's four functions on an image, one after another.
     pub one_by_one: Times,
-    /// The same distortions of an image by one map, as in training.
+    /// The same distortions of an image in a single map, as in training.
     pub one_map: Times,
-    /// `Worker::run`: time of an image, in ascending order of workers.
+    /// `Worker::run`: time per image, by ascending number of workers.
     pub serving: Vec<OnThreads>,
-    /// An image from two writers to a reader through the queue.
+    /// Passing an image from two writers to a reader through the queue.
     pub queue: Times,
-    /// An image from two writers to a reader through a pipe of the system, behind a lock.
+    /// Passing an image from two writers to a reader through a system pipe behind a lock.
     pub pipe: Times,
 }
 
@@ -75,14 +77,14 @@ pub struct Correlation {
     pub size: [usize; 2],
     /// For each kernel, in ascending order of size.
     pub kernels: Vec<KernelTimes>,
-    /// A separable kernel of 5 × 5, on one thread.
+    /// A separable 5 × 5 kernel, on one thread.
     pub separable: Times,
 }
 
 /// Times of a kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelTimes {
-    /// Rows and columns of the kernel.
+    /// Number of rows and of columns of the kernel.
     pub size: usize,
     /// `correlation_trivial`.
     pub trivial: Times,
@@ -92,10 +94,10 @@ pub struct KernelTimes {
     pub gpu: Option<[Times; 2]>,
 }
 
-/// The sentence about a noisy machine, see [`statements::noise`]; None on a quiet one.
+/// The sentence about a noisy machine, see [`statements::noise`]. `None` on a quiet one.
 pub fn noise(figures: &Figures) -> Option<String> {
     let Figures { augmentation, correlation, machine, .. } = figures;
-    // The training thread has a core, too.
+    // The training thread also occupies a core.
     let workers = augmentation.workers.iter().filter(|on| on.threads < machine.cores);
     let kernels = correlation.kernels.iter().flat_map(|kernel| {
         let rayon = kernel.rayon.iter().filter(|on| on.threads <= machine.cores).map(|on| &on.times);
@@ -106,8 +108,8 @@ pub fn noise(figures: &Figures) -> Option<String> {
     statements::noise_of(others.into_iter().chain(workers.map(|on| &on.times)).chain(kernels))
 }
 
-/// The document for the given figures, with the author's name if given, and the author's explanation, which may be
-/// empty.
+/// The document for the given figures, with the author's name if given, and the author's
+/// explanation, which may be empty.
 ///
 /// # Errors
 /// If a chart or a picture cannot be drawn, or a source file lacks a marker.

@@ -1,5 +1,5 @@
-//! The charts, drawn with plotters as SVG. Coordinates are points of the page, for a chart as wide as the text; Typst
-//! sets the labels in its embedded fonts.
+//! The charts, drawn with plotters as SVG. Coordinates are points on the page, for a chart as wide
+//! as the text. Typst sets the labels in its embedded fonts.
 
 mod accuracies;
 mod axis;
@@ -29,7 +29,7 @@ pub struct Chart {
 /// All charts and diagrams for which figures exist.
 pub(crate) fn all(figures: &Figures) -> Result<Vec<Chart>, ChartError> {
     let mut charts = vec![diagrams::launch()?, diagrams::tiles(figures.product.size)?];
-    // The rungs have a separate chart, the ladder's.
+    // The rungs have a chart of their own, the ladder's.
     for table in Table::ALL.into_iter().filter(|table| *table != Table::GpuProduct) {
         charts.extend(bars::times(figures, table)?);
     }

@@ -1,4 +1,5 @@
-//! hw3.pdf: the questions of assignment 3, answered from training runs and all-reduces on this machine's ranks.
+//! hw3.pdf: the questions of assignment 3, answered from training runs and all-reduces on this
+//! machine's ranks.
 
 mod charts;
 pub mod job;
@@ -27,7 +28,7 @@ pub struct Figures {
     pub quick: bool,
     /// The machine.
     pub machine: Machine,
-    /// The MPI library's version, or that ranks were threads.
+    /// The MPI library's version, or a note that the ranks were threads.
     pub library: String,
     /// Name of the data set.
     pub data: String,
@@ -35,23 +36,23 @@ pub struct Figures {
     pub is_mnist: bool,
     /// The network's layers, inputs first.
     pub sizes: Vec<usize>,
-    /// Bytes of all its parameters, in single precision.
+    /// Number of bytes of all parameters, in single precision.
     pub bytes: u64,
     /// Numbers of training and test images.
     pub images: [usize; 2],
-    /// The all-reduces, by number of ranks.
+    /// The all-reduces by number of ranks.
     pub all_reduce: Vec<AllReduces>,
     /// Synchronous training on the homework's batches of 16.
     pub small_batches: Vec<Trained>,
-    /// Synchronous training on large batches, shared among the ranks.
+    /// Synchronous training on large batches that the ranks share.
     pub large_batches: Vec<Trained>,
-    /// Synchronous training on a batch for each rank.
+    /// Synchronous training with a separate batch for each rank.
     pub own_batches: Vec<Trained>,
-    /// Asynchronous training by 2 and 4 masters, with staleness-aware learning rates.
+    /// Asynchronous training with 2 and 4 masters and staleness-aware learning rates.
     pub asynchronous: Vec<Trained>,
-    /// The runs with 2 masters, whose masters ignore the staleness.
+    /// The runs with 2 masters that ignore the staleness.
     pub ignoring: Vec<Trained>,
-    /// The run with 2 masters and the most workers, with one master for all layers.
+    /// The run corresponding to 2 masters and the most workers, but with one master for all layers.
     pub one_master: Option<Trained>,
 }
 
@@ -60,18 +61,18 @@ pub struct Figures {
 pub struct AllReduces {
     /// Number of ranks.
     pub ranks: usize,
-    /// For each length.
+    /// The measurements for each length.
     pub lengths: Vec<Measured>,
 }
 
 /// A distributed training run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trained {
-    /// Number of ranks; of workers in asynchronous runs.
+    /// Number of ranks; in asynchronous runs, the number of workers.
     pub ranks: usize,
-    /// Number of masters besides them.
+    /// Number of additional masters.
     pub masters: usize,
-    /// Samples in a batch, of all ranks together in synchronous runs.
+    /// Samples in a batch; in synchronous runs, of all ranks together.
     pub batch: usize,
     /// Number of epochs.
     pub epochs: usize,
@@ -81,7 +82,7 @@ pub struct Trained {
     pub accuracy: f64,
     /// Mean staleness of the gradients in asynchronous runs.
     pub staleness: Option<f64>,
-    /// Whether the loss became infinite, which ended the run.
+    /// Whether the loss became infinite and ended the run.
     pub diverged: bool,
 }
 
@@ -91,14 +92,14 @@ impl Trained {
         self.seconds / self.epochs.max(1) as f64
     }
 
-    /// Seconds of a batch of each rank: of a step, in synchronous runs.
+    /// Seconds for one batch on each rank, which is a step in synchronous runs.
     fn seconds_of_step(&self, images: usize) -> f64 {
         self.seconds_of_epoch() / (images as f64 / self.batch.max(1) as f64)
     }
 }
 
-/// The document for the given figures, with the author's name if given, and the author's explanation, which may be
-/// empty.
+/// The document for the given figures, with the author's name if given, and the author's
+/// explanation, which may be empty.
 ///
 /// # Errors
 /// If a chart cannot be drawn.

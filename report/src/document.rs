@@ -27,7 +27,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// What report/typeset reads, as its `Document` has it.
+    /// The JSON for report/typeset, which parses it as its own `Document`.
     pub fn to_json(&self) -> String {
         let charts: Map<_, _> = self.charts.iter().map(|chart| (chart.name.clone(), json!(chart.svg))).collect();
         let in_base64 = |picture: &Picture| (picture.name.clone(), json!(BASE64_STANDARD.encode(&picture.png)));
@@ -36,7 +36,7 @@ impl Document {
     }
 }
 
-/// A picture, which the template includes as a file.
+/// A picture. The template includes it as a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The file's name without extension.
@@ -59,8 +59,8 @@ pub enum DocumentError {
     Picture(String),
 }
 
-/// The document for the given figures, with the author's name if given, and the author's explanation, which may be
-/// empty.
+/// The document for the given figures, with the author's name if given, and the author's
+/// explanation, which may be empty.
 ///
 /// # Errors
 /// If a source file lacks a marker, or a chart cannot be drawn.
@@ -120,7 +120,7 @@ fn all_tables(figures: &Figures) -> Map<String, Value> {
     all
 }
 
-/// The GPU and the origin of its figures, for captions; null without GPU figures.
+/// The GPU and the origin of its figures, for captions. Null without GPU figures.
 fn gpu(figures: &Figures) -> Value {
     match &figures.gpu {
         Gpu::Measured(run) => json!({ "name": run.gpu.name, "place": "measured on this machine" }),
@@ -132,7 +132,7 @@ fn gpu(figures: &Figures) -> Value {
     }
 }
 
-/// Architecture and size of the instruction counts; null without counts.
+/// Architecture and size of the instruction counts. Null without counts.
 fn counted(figures: &Figures) -> Value {
     match &figures.counts {
         Counts::Counted(counts) => {

@@ -1,7 +1,8 @@
-//! Excerpts of the workspace's sources between two markers, so that the report's listings cannot become stale.
+//! Excerpts of the workspace's sources between two markers. They keep the report's listings up to
+//! date.
 //!
-//! The markers are `// report: begin NAME` and `// report: end NAME`, on separate lines or after the code of the first
-//! and last line.
+//! The markers are `// report: begin NAME` and `// report: end NAME`, on separate lines or after
+//! the code of the first and last line.
 
 use serde::Serialize;
 
@@ -22,7 +23,7 @@ pub struct Excerpt {
     pub source: String,
 }
 
-/// A file does not have an excerpt's two markers once each, in order.
+/// The error for a file that does not have an excerpt's two markers once each, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file} must have one line with \"// report: begin {name}\" and, after it, one with \"// report: end {name}\"")]
 pub struct MarkerError {
@@ -60,7 +61,7 @@ sources![ASSIGNMENT2:
     ("sobel_operator", "filters/src/sobel.rs"),
 ];
 
-/// All excerpts of a report; that on assignment 3 has none.
+/// All excerpts of a report. The report on assignment 3 has none.
 ///
 /// # Errors
 /// If a file lacks a marker.
@@ -73,7 +74,7 @@ pub fn all(report: Template) -> Result<Vec<Excerpt>, MarkerError> {
     sources.iter().map(|&(name, file, text)| excerpt(name, file, text)).collect()
 }
 
-/// The excerpt `name` of a file's text.
+/// Finds the excerpt `name` in a file's text.
 ///
 /// # Errors
 /// If the text does not have its markers once each, in order.

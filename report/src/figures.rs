@@ -1,4 +1,4 @@
-//! All measurements and facts of a report. `--json` prints them, `--figures` reads them.
+//! All measurements and facts of a report. `--json` prints them, and `--figures` reads them.
 
 mod gpu;
 mod machine;
@@ -47,7 +47,7 @@ pub struct MeasurementInfo {
     pub date: String,
     /// Duration of the measurement in seconds.
     pub seconds: f64,
-    /// Whether `--quick` was set, for few repeats.
+    /// Whether `--quick` was set, which makes few repeats.
     pub quick: bool,
     /// Number of interleaved rounds over all versions.
     pub rounds: usize,
@@ -56,7 +56,7 @@ pub struct MeasurementInfo {
 }
 
 impl MeasurementInfo {
-    /// Of a measurement that ends now, with its `--quick` and its number of rounds.
+    /// The info for a measurement that ends now, with its `--quick` flag and its number of rounds.
     pub(crate) fn now(start: Instant, (quick, rounds): (bool, usize), checked_on: &str) -> Self {
         let (date, seconds) = (OffsetDateTime::now_utc().date().to_string(), start.elapsed().as_secs_f64());
         Self { date, seconds, quick, rounds, checked_on: checked_on.to_owned() }
@@ -68,7 +68,7 @@ impl MeasurementInfo {
 pub struct Roofs {
     /// Number of threads.
     pub threads: usize,
-    /// Times of only reading the maximum's operands.
+    /// Times of just reading the operands of the maximum.
     pub reading: Times,
     /// Bytes of the operands.
     pub bytes: f64,
@@ -79,12 +79,12 @@ pub struct Roofs {
 }
 
 impl Roofs {
-    /// The memory roof in bytes per second, by the fastest repeat.
+    /// The memory roof in bytes per second, from the fastest repeat.
     pub fn bytes_per_second(&self) -> f64 {
         self.bytes / self.reading.min
     }
 
-    /// The compute roof in floating-point operations per second, by the fastest repeat.
+    /// The compute roof in floating-point operations per second, from the fastest repeat.
     pub fn operations_per_second(&self) -> f64 {
         self.operations / self.arithmetic.min
     }
@@ -111,7 +111,7 @@ pub struct Maximum {
 }
 
 impl Maximum {
-    /// Bytes of the two operands: the minimum to read.
+    /// Number of bytes of the two operands: the minimum to read.
     pub fn operand_bytes(&self) -> f64 {
         let [rows, columns] = self.size.map(|length| length as f64);
         rows * columns * (2 * size_of::<i32>()) as f64
@@ -130,7 +130,7 @@ pub struct Product {
 }
 
 impl Product {
-    /// Floating-point operations of one triangle with its diagonal, two per multiply-add.
+    /// Floating-point operations for one triangle with its diagonal, two per multiply-add.
     pub fn operations(&self) -> f64 {
         let [rows, columns] = self.size.map(|length| length as f64);
         rows * (rows + 1.0) * columns
@@ -173,20 +173,21 @@ pub struct Training {
     pub target: f64,
     /// One training run per seed.
     pub runs: Vec<Run>,
-    /// The time of a step, in ascending order of threads.
+    /// The times of a step, in ascending order of threads.
     pub steps: Vec<StepTimes>,
 }
 
-/// The mean time of a training step by phase, in the fastest of several runs: seconds of the thread that leads the team.
+/// The mean time of a training step by phase, in the fastest of several runs. Seconds of the team's
+/// leading thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepTimes {
-    /// Threads of the team.
+    /// Number of threads in the team.
     pub threads: usize,
     /// Reading the inputs, and the first layer's products of the forward pass.
     pub first_layer: f64,
     /// The rest of the forward pass, and the backward pass.
     pub other_layers: f64,
-    /// Gradients and update of the weights.
+    /// Gradients and weight updates.
     pub update: f64,
     /// Waiting at the barrier.
     pub meetings: f64,
@@ -204,14 +205,14 @@ impl StepTimes {
 pub struct Run {
     /// Seed of the initial weights and of the sample permutations.
     pub seed: u64,
-    /// The validation accuracy over time, from the initial weights on.
+    /// The validation accuracy over time, starting with the initial weights.
     pub curve: Vec<Point>,
     /// Test accuracy after the last epoch, 0 … 1.
     pub test_accuracy: f64,
 }
 
 impl Run {
-    /// Training time in seconds, without evaluations.
+    /// Training time in seconds, not counting evaluations.
     pub fn seconds(&self) -> f64 {
         self.curve.last().map_or(0.0, |point| point.seconds)
     }
@@ -234,14 +235,14 @@ pub struct Point {
 pub enum Counts {
     /// The counts.
     Counted(KernelCounts),
-    /// The reason why there are none.
+    /// The reason why there are no counts.
     Missing(String),
 }
 
 /// Instruction counts of the kernels of X·Xᵀ.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelCounts {
-    /// The PTX's target architecture, as sm_90.
+    /// The PTX's target architecture, for example sm_90.
     pub architecture: String,
     /// Rows and columns of X.
     pub size: [usize; 2],
@@ -250,7 +251,7 @@ pub struct KernelCounts {
 }
 
 impl KernelCounts {
-    /// Multiply-adds of one triangle with its diagonal.
+    /// Multiply-adds for one triangle with its diagonal.
     pub fn needed(&self) -> f64 {
         let [rows, columns] = self.size.map(|length| length as f64);
         rows * (rows + 1.0) / 2.0 * columns
@@ -270,14 +271,14 @@ pub struct RungCounts {
     pub loaded_sectors: u64,
 }
 
-/// Times of the same exercises in Python, as far as `python3` has the packages.
+/// Times of the same exercises in Python, for the packages that `python3` has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Peers {
     /// The libraries with their versions.
     pub names: Vec<String>,
     /// The times.
     pub times: Vec<PeerTime>,
-    /// Reasons for missing measurements: one sentence each, without a full stop.
+    /// Reasons for missing measurements, one sentence each, without a final period.
     pub missing: Vec<String>,
 }
 

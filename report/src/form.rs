@@ -1,5 +1,5 @@
-//! The blank form of an assignment's report, for students: its questions, tables without numbers, and lines to write on. Nothing of it is
-//! measured, and it has no listing.
+//! The blank form of an assignment's report, for students: its questions, tables without numbers,
+//! and lines to write on. It contains no measurements and no listings.
 
 use serde::Serialize;
 use serde_json::json;
@@ -12,14 +12,14 @@ use crate::template::Template;
 #[derive(Debug, PartialEq, Serialize)]
 struct Blank {
     question: &'static str,
-    /// What an answer explains; empty if the question says it.
+    /// What an answer should explain. Empty if the question says it.
     prompt: &'static str,
-    /// To be filled with the student's own measurements.
+    /// A table for the student's own measurements.
     table: Option<FormattedTable>,
     lines: usize,
 }
 
-/// The questions of assignment 2, as [`crate::assignment2::document`] answers them.
+/// The questions of assignment 2, as answered by [`crate::assignment2::document`].
 const ASSIGNMENT2: [&str; 12] = [
     "How long does training with augmentation take with 8, 16 and 32 cores?",
     "Why is that so?",
@@ -35,7 +35,7 @@ const ASSIGNMENT2: [&str; 12] = [
     "Why do their images differ?",
 ];
 
-/// The questions of assignment 3, as [`crate::distributed::document`] answers them.
+/// The questions of assignment 3, as answered by [`crate::distributed::document`].
 const ASSIGNMENT3: [&str; 13] = [
     "How does the synchronous network work?",
     "How does the asynchronous network work?",
@@ -52,7 +52,7 @@ const ASSIGNMENT3: [&str; 13] = [
     "What is the complexity of both?",
 ];
 
-/// The form of an assignment, "1", "2" or "3", with the author's name if given.
+/// The form for assignment "1", "2" or "3", with the author's name if given.
 pub fn document(assignment: &str, author: Option<&str>) -> Document {
     let questions: Vec<Blank> = match assignment {
         "2" => ASSIGNMENT2.map(|question| blank(question, "", None)).into(),
@@ -111,7 +111,7 @@ fn blank(question: &'static str, prompt: &'static str, table: Option<FormattedTa
     Blank { question, prompt, table, lines: 9 }
 }
 
-/// A table of these rows, of which the first column is given.
+/// A table with these rows. Only the first column is filled in.
 fn with_rows<const N: usize>(columns: [&str; N], first: impl IntoIterator<Item = String>) -> FormattedTable {
     let mut table = FormattedTable::new(columns);
     for name in first {

@@ -33,7 +33,8 @@ pub fn describe(device: &Device) -> Machine {
     }
 }
 
-/// The data and unified caches of the first logical processor, from Linux's sysfs; empty on other systems.
+/// The data and unified caches of the first logical processor, from Linux's sysfs. Empty on other
+/// systems.
 fn caches(directory: &Path) -> Vec<Cache> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut caches: Vec<Cache> = entries.flatten().filter_map(|entry| cache(&entry.path())).collect();
@@ -82,7 +83,7 @@ pub(crate) fn why_no_gpu(device: &Device) -> String {
     reason.split(": ").next().unwrap_or_default().to_owned()
 }
 
-/// The GPU's properties; None if the device is not a GPU.
+/// The GPU's properties. `None` if the device is not a GPU.
 pub(crate) fn facts_of(device: &Device) -> Option<GpuFacts> {
     if !device.is_gpu() {
         return None;

@@ -1,4 +1,4 @@
-//! Measurement of the report's figures, by calling the homework crates' functions.
+//! Measures the report's figures by calling the homework crates' functions.
 
 mod activation;
 mod counts;
@@ -52,7 +52,7 @@ pub enum MeasureError {
     /// A device failed.
     #[error("the GPU version failed: {0}")]
     Device(String),
-    /// The training failed.
+    /// Training failed.
     #[error("the training failed: {0}")]
     Training(String),
 }
@@ -70,7 +70,7 @@ impl MeasureError {
 /// The settings of a measurement.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Few repeats, for seconds instead of minutes.
+    /// Few repeats, to finish in seconds instead of minutes.
     pub quick: bool,
     /// Seed of all random input.
     pub seed: u64,
@@ -81,7 +81,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Interleaved rounds over all versions of an exercise.
+    /// Number of interleaved rounds over all versions of an exercise.
     fn rounds(&self) -> usize {
         if self.quick { 3 } else { 10 }
     }
@@ -96,12 +96,12 @@ impl Plan {
         NonZeroUsize::MIN.saturating_add(if self.quick { 1 } else { 3 })
     }
 
-    /// Repeats of a peer, and of interpreted loops.
+    /// Number of repeats for a peer, and for interpreted loops.
     pub fn peer_repeats(quick: bool) -> [usize; 2] {
         if quick { [30, 3] } else { [100, 7] }
     }
 
-    /// Time limits of one peer's script and of all of them.
+    /// Time limits for one peer's script and for all of them.
     pub fn peer_limits(quick: bool) -> [Duration; 2] {
         if quick { [8, 14] } else { [120, 300] }.map(Duration::from_secs)
     }
@@ -111,7 +111,8 @@ impl Plan {
         0..if self.quick { 2 } else { 5 }
     }
 
-    /// Rows of X for the instruction counts: the interpreter takes much of a minute for the homework's 784.
+    /// Rows of X for the instruction counts: the interpreter needs most of a minute for the
+    /// homework's 784.
     fn counted_rows(&self) -> usize {
         if self.quick { 256 } else { 784 }
     }
@@ -129,7 +130,7 @@ pub const STAGES: [&str; 8] = [
     "Python's libraries",
 ];
 
-/// Measures everything. `progress` is called with each of [`STAGES`] and its current item.
+/// Measures everything. Calls `progress` with each of [`STAGES`] and its current item.
 ///
 /// # Errors
 /// If a version computes a wrong result, or a device fails.

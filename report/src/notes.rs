@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// Maximum size of the file, in bytes: about twenty pages.
 pub const MAX_BYTES: u64 = 64 << 10;
-/// The deepest level of a heading; deeper ones have this level.
+/// The deepest heading level. Deeper headings count as this level.
 const MAX_LEVEL: usize = 3;
 
 /// A paragraph or a heading.
@@ -15,7 +15,7 @@ const MAX_LEVEL: usize = 3;
 pub struct Block {
     /// 0 for a paragraph, 1 to 3 for a heading.
     pub level: usize,
-    /// The text, in one line. It has no markup.
+    /// The text, on one line and without markup.
     pub text: String,
 }
 
@@ -41,12 +41,12 @@ pub enum NotesError {
         /// Number of the line, from 1.
         line: usize,
     },
-    /// The file has only white space.
+    /// The file contains only white space.
     #[error("{} has no text: write paragraphs and # headings into it, or leave out --notes", .0.display())]
     Empty(PathBuf),
 }
 
-/// The blocks of a file.
+/// Reads the blocks of a file.
 ///
 /// # Errors
 /// If it cannot be read, exceeds [`MAX_BYTES`], or is not text.
@@ -71,8 +71,8 @@ pub fn read(path: &Path) -> Result<Vec<Block>, NotesError> {
     if blocks.is_empty() { Err(NotesError::Empty(path_buf())) } else { Ok(blocks) }
 }
 
-/// The blocks of a text: a line that begins with `#`, `##` or `###` and a space is a heading, other lines up to an
-/// empty one are a paragraph.
+/// Splits a text into blocks. A line that begins with `#`, `##` or `###` and a space is a heading.
+/// Other lines, up to an empty one, form a paragraph.
 ///
 /// ```
 /// let blocks = report::notes::blocks("# Result\nTwo threads\nhelp.\n\nFour do not.");

@@ -1,4 +1,4 @@
-//! Times of the same exercises in Python: optional, and within a time limit.
+//! Times the same exercises in Python, if available, within a time limit.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -13,14 +13,14 @@ use crate::Times;
 use crate::figures::{Exercise, PeerTime, Peers};
 use crate::words::{listed, threads as on_threads};
 
-/// Environment variables from which BLAS, OpenMP and Numba read their number of threads when they are loaded.
+/// Environment variables from which BLAS, OpenMP and Numba take their number of threads at load time.
 const THREAD_VARIABLES: [&str; 5] =
     ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"];
 
 /// The settings of the peers' measurement.
 #[derive(Clone, Debug)]
 pub struct PeerOptions {
-    /// The Python interpreter; None measures no peer.
+    /// The Python interpreter. `None` measures no peers.
     pub python: Option<OsString>,
     /// The folders of the scripts.
     pub scripts: Scripts,
@@ -28,9 +28,9 @@ pub struct PeerOptions {
     pub limit: Duration,
     /// Time limit of all scripts together.
     pub budget: Duration,
-    /// Repeats of each peer, and of the interpreted loops.
+    /// Number of repeats for each peer, and for the interpreted loops.
     pub repeats: [usize; 2],
-    /// Threads of multi-threaded peers.
+    /// Number of threads for multi-threaded peers.
     pub cores: usize,
 }
 
@@ -57,9 +57,9 @@ struct Job {
     script: PathBuf,
     threads: usize,
     repeats: usize,
-    /// Labels of the peers whose times are used; empty for all.
+    /// Labels of the peers with times to use; empty for all.
     labels: &'static [&'static str],
-    /// Rows and columns of a correlation's kernel, which the labels get as their end.
+    /// Rows and columns of a correlation's kernel. They are appended to the labels.
     kernel: Option<usize>,
 }
 
@@ -80,7 +80,7 @@ impl Job {
     }
 }
 
-/// Measures the peers of the homework; `progress` is called with each script's name before it runs.
+/// Measures the homework's peers. Calls `progress` with each script's name before it runs.
 pub fn measure(options: &PeerOptions, progress: impl FnMut(&str)) -> Peers {
     measure_jobs(&clock(), options, &jobs(options), progress)
 }
@@ -91,8 +91,8 @@ fn clock() -> impl Fn() -> Duration {
     move || start.elapsed()
 }
 
-/// Measures the peers of the correlation with kernels of these sizes, on one thread; a label ends with its size, as
-/// "SciPy, 3 × 3".
+/// Measures the peers of the correlation with kernels of these sizes, on one thread. A label ends
+/// with its size, for example "SciPy, 3 × 3".
 pub fn measure_correlation(options: &PeerOptions, sizes: &[usize], progress: impl FnMut(&str)) -> Peers {
     let job = |&size: &usize| Job {
         exercise: Exercise::Correlation,
@@ -105,7 +105,7 @@ pub fn measure_correlation(options: &PeerOptions, sizes: &[usize], progress: imp
     measure_jobs(&clock(), options, &sizes.iter().map(job).collect::<Vec<_>>(), progress)
 }
 
-/// Measures what fits into the budget by the clock, which starts at zero.
+/// Measures as many jobs as fit in the budget, according to the clock, which starts at zero.
 fn measure_jobs(
     clock: &dyn Fn() -> Duration,
     options: &PeerOptions,
@@ -262,7 +262,7 @@ enum Failure {
 fn run(clock: &dyn Fn() -> Duration, python: &OsStr, job: &Job, limit: Duration) -> Result<Output, Failure> {
     let script = |error: std::io::Error| Failure::Script(error.to_string());
     let threads = job.threads.to_string();
-    // Files, not pipes, which this process would have to drain while the script runs.
+    // Files instead of pipes: this process would have to drain pipes while the script runs.
     let (mut stdout, mut stderr) = (tempfile::tempfile().map_err(script)?, tempfile::tempfile().map_err(script)?);
     let mut command = Command::new(python);
     command.arg(&job.script).args(["--repeats", &job.repeats.to_string()]);
@@ -299,21 +299,22 @@ fn contents(file: &mut std::fs::File) -> std::io::Result<String> {
 mod tests {
     use super::*;
 
-    /// The peers as measured by the shell script `script` in place of each Python script.
+    /// The peers as measured by the shell script `script`, which replaces each Python script.
     ///
-    /// The interpreter is `sh`, not an executable file written here: a process that another test starts at the same time
-    /// inherits the descriptor of a file being written, and Linux does not execute a file that is open for writing.
+    /// The interpreter is `sh`, not an executable file written here. A process that another test
+    /// starts at the same time inherits the descriptor of a file being written, and Linux does not
+    /// execute a file that is open for writing.
     fn peers_of(script: &str) -> Peers {
         peers_within(script, 10 * LIMIT)
     }
 
-    /// The limit of a script.
+    /// The time limit of a script.
     const LIMIT: Duration = Duration::from_secs(60);
 
-    /// A script that does not end. It moves the clock by [`LIMIT`].
+    /// A script that does not end. It advances the clock by [`LIMIT`].
     const ENDLESS: &str = r#"echo >> "$(dirname "$0")/moved"; exec sleep 600"#;
 
-    /// The peers by a clock that stands still but for scripts that are [`ENDLESS`].
+    /// The peers, measured with a clock that only [`ENDLESS`] scripts advance.
     fn peers_within(script: &str, budget: Duration) -> Peers {
         let folder = tempfile::tempdir().unwrap();
         for name in ["python_max.py", "max.py", "matmul.py", "activation.py", "correlation.py"] {

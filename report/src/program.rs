@@ -64,8 +64,8 @@ struct Arguments {
     /// Print the figures as one JSON object on stdout
     #[arg(long)]
     json: bool,
-    /// Read the figures from a file that an earlier run saved beside its report, instead of measuring; the output of --json is
-    /// one too
+    /// Read the figures from a file that an earlier run saved next to its report, instead of
+    /// measuring; the output of --json is such a file too
     #[arg(long, value_name = "FILE", conflicts_with_all = ["quick", "seed", "device", "python", "no_python", "data"])]
     figures: Option<PathBuf>,
     /// Seed of the random input
@@ -74,7 +74,8 @@ struct Arguments {
     /// Device of the GPU versions; the simulator and the PTX interpreter check them, but are never timed
     #[arg(long, default_value_t, value_parser = one_of(&DeviceChoice::ALL, DeviceChoice::name, DeviceChoice::description))]
     device: DeviceChoice,
-    /// Python 3 with NumPy and Numba, whose times are compared [default: $PYTHON, else python3, on Windows python]
+    /// Python 3 with NumPy and Numba, to compare times with [default: $PYTHON, else python3, on
+    /// Windows python]
     #[arg(long, value_name = "PATH")]
     python: Option<OsString>,
     /// Do not measure Python's libraries
@@ -107,29 +108,29 @@ fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
-/// Gives the figures, or the reason why they could not be measured.
+/// Returns the figures, or the reason why they could not be measured.
 type Measurement<R> = Box<dyn FnOnce() -> Result<R, String>>;
 
 /// The figures of an assignment's report.
 trait Report: Serialize + DeserializeOwned {
-    /// What is handed in with it.
+    /// The hand-in that belongs to it.
     const HAND_IN: HandIn;
 
-    /// What measures the figures. Invalid input is an error before anything is measured.
+    /// Prepares the measurement of the figures. Invalid input is an error before anything is measured.
     fn measurement(arguments: &Arguments) -> Result<Measurement<Self>>;
 
     fn document(&self, author: Option<&str>, notes: &[Block]) -> Result<Document, DocumentError>;
 
-    /// A reason to measure again.
+    /// A reason to repeat the measurement.
     fn noise(&self) -> Option<String> {
         None
     }
 }
 
-/// Measures or reads the figures, and writes the report and the other requested files.
+/// Measures or reads the figures, then writes the report and the other requested files.
 fn report<R: Report + 'static>(arguments: &Arguments) -> Result<ExitCode> {
     let out = arguments.out.clone().unwrap_or_else(|| archive::workspace().join("report").join(R::HAND_IN.report));
-    // Measured figures are saved: without Cargo or a network the report is finished later.
+    // Measured figures are saved. Without Cargo or a network, the report can be finished later.
     let saved = arguments.figures.is_none().then(|| out.with_extension("figures.json"));
     let mut files = vec![("--out", out.clone())];
     files.extend(saved.clone().map(|file| ("--out", file)));
@@ -144,9 +145,9 @@ fn report<R: Report + 'static>(arguments: &Arguments) -> Result<ExitCode> {
         }
         None => R::measurement(arguments)?,
     };
-    // All input is read, and nothing is written yet.
+    // At this point, all input has been read, and nothing has been written.
     prepare(&files)?;
-    // Before anything is timed.
+    // Built before anything is timed.
     let typesetter = Typesetter::build(&archive::workspace()).map_err(|error| error.to_string());
     if let (Err(reason), Some(saved)) = (&typesetter, &saved) {
         command_line::note!("[*] Only the figures will be written, to {}: {reason}.", saved.display());
@@ -211,7 +212,8 @@ fn blank(arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
-/// Checks that files can be written, whose folder is created, and says that Typst is compiled if that is so.
+/// Checks that the files can be written and creates their folders. Also says so if Typst must be
+/// compiled first.
 fn prepare(files: &[(&str, PathBuf)]) -> Result<()> {
     let cannot_write = |file: &Path| format!("cannot write {}: choose another path with --out", file.display());
     for (_, file) in files {
@@ -226,7 +228,7 @@ fn prepare(files: &[(&str, PathBuf)]) -> Result<()> {
     Ok(())
 }
 
-/// Checks the arguments that name files, and the author's name.
+/// Checks the arguments that name files and the author's name.
 fn require_valid(arguments: &Arguments, out: &Path, files: &[(&str, PathBuf)]) -> Result<()> {
     if out.extension().is_some_and(|extension| extension == "html" || extension == "zip") {
         bail!("{} must be a PDF file: give --out a name that ends in .pdf", out.display());
@@ -241,7 +243,7 @@ fn require_valid(arguments: &Arguments, out: &Path, files: &[(&str, PathBuf)]) -
     Ok(require_distinct(files.iter().map(|(flag, file)| (*flag, file.as_path())), &inputs)?)
 }
 
-/// The figures in the file `--figures`.
+/// Reads the figures in the file `--figures`.
 fn read<R: Report>(arguments: &Arguments, file: &Path) -> Result<R> {
     let name = file.display();
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read the figures in {name}"))?;
@@ -325,7 +327,7 @@ impl Report for distributed::Figures {
     }
 }
 
-/// The images: MNIST, or others with a note.
+/// The images: MNIST's, or others with a note.
 fn found_dataset(arguments: &Arguments) -> Result<Dataset> {
     let dataset = Dataset::find(arguments.data.as_deref())?;
     if !dataset.is_mnist && find_mnist(arguments.data.as_deref()).is_some() {

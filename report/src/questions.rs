@@ -1,10 +1,10 @@
-//! Questions of an assignment with their answers.
+//! Questions of an assignment and their answers.
 
 use serde::Serialize;
 
 use crate::tables::FormattedTable;
 
-/// A question with its answer.
+/// A question and its answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Question {
     pub(crate) question: &'static str,
@@ -15,7 +15,7 @@ pub(crate) struct Question {
     pub(crate) pictures: Option<CaptionedPictures>,
 }
 
-/// An excerpt of the sources by its name.
+/// An excerpt of the sources, by name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct CaptionedListing {
     pub(crate) name: &'static str,
@@ -30,14 +30,14 @@ pub(crate) struct CaptionedTable {
     pub(crate) table: FormattedTable,
 }
 
-/// A chart by its name in the document.
+/// A chart, by its name in the document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct CaptionedChart {
     pub(crate) name: &'static str,
     pub(crate) caption: String,
 }
 
-/// Pictures by their names in the document, in one figure.
+/// Pictures in one figure, by their names in the document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct CaptionedPictures {
     pub(crate) names: Vec<&'static str>,

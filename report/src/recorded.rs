@@ -1,4 +1,5 @@
-//! GPU times recorded on other machines: the files that `cargo xtask gpu-check` writes, stored in docs/results.
+//! GPU times recorded on other machines. `cargo xtask gpu-check` writes these files; they are
+//! stored in docs/results.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,8 +31,8 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/results")
 }
 
-/// The newest results in a folder, if any, and the skipped files: those that are invalid, failed a check or have no
-/// times.
+/// The newest results in a folder, if any, and the skipped files: those that are invalid, failed a
+/// check or have no times.
 pub fn newest(folder: &Path) -> (Option<Gpu>, Vec<SkippedFile>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return (None, Vec::new()) };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -60,7 +61,8 @@ struct Results {
     tests: BTreeMap<String, Value>,
 }
 
-/// The programs whose times the report shows: gpu-check's name, the program, and the test program that checks its kernels.
+/// The programs with times in the report: gpu-check's name, the program, and the test program that
+/// checks its kernels.
 const PROGRAMS: [(&str, &str, &str); 4] = [
     ("max", "max_functions", "max_gpu_is_right"),
     ("matmul_f32", "matmul_functions", "matmul_gpu_is_right"),
@@ -69,7 +71,7 @@ const PROGRAMS: [(&str, &str, &str); 4] = [
 ];
 
 impl Results {
-    /// Removes the programs that failed, or whose test did, and returns them with the reasons.
+    /// Removes the programs that failed or have a failed test, and returns them with the reasons.
     fn remove_failed(&mut self) -> Vec<FailedProgram> {
         let mut failed = Vec::new();
         for (name, program, test) in PROGRAMS {
@@ -89,7 +91,7 @@ impl Results {
     }
 }
 
-/// The file's time in Unix seconds, and its figures.
+/// Reads the file's time in Unix seconds, and its figures.
 fn read(path: &Path) -> Result<(i64, Gpu), String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
     let mut results: Results =
@@ -117,7 +119,7 @@ fn read(path: &Path) -> Result<(i64, Gpu), String> {
     Ok((results.unix_time, Gpu::Recorded { file, date: date.date().to_string(), run }))
 }
 
-/// The GPU by nvidia-smi's line, such as "NVIDIA H200, 570.86, 9.0, 143771 MiB".
+/// Parses the GPU from nvidia-smi's line, such as "NVIDIA H200, 570.86, 9.0, 143771 MiB".
 fn facts(line: &str) -> GpuFacts {
     let mut fields = line.lines().next().unwrap_or_default().split(',').map(str::trim);
     let name =
@@ -133,7 +135,7 @@ fn facts(line: &str) -> GpuFacts {
     }
 }
 
-/// Each program's JSON object, by gpu-check's names. A failed program has no times.
+/// Each program's JSON object, under gpu-check's names. A failed program has no times.
 struct Programs<'a>(&'a Value);
 
 impl Programs<'_> {
@@ -159,7 +161,7 @@ impl Programs<'_> {
         let program = "matmul_f32";
         let rung =
             |rung: Rung| Some(RungTimes { name: rung.name().to_owned(), times: self.times(program, &rung.label())? });
-        // A GPU with little shared memory or without tensor cores has no times of the last rungs.
+        // A GPU with little shared memory or without tensor cores has no times for the last rungs.
         let rungs: Vec<RungTimes> = Rung::ONE_BLOCK.into_iter().filter_map(rung).collect();
         Some(GpuProduct {
             rungs: Some(rungs).filter(|rungs| rungs.len() + 2 >= Rung::ONE_BLOCK.len())?,

@@ -1,4 +1,4 @@
-//! Sentences derived from the figures. Every statement about two times follows from one function, [`compare`].
+//! Sentences derived from the figures. Every statement about two times uses one function, [`compare`].
 
 mod activation;
 mod conclusions;
@@ -28,7 +28,7 @@ pub enum Verdict {
     NoClearDifference,
 }
 
-/// Minimum relative difference of two medians that counts as a difference, whatever the spread.
+/// Minimum relative difference between two medians that counts as a difference, whatever the spread.
 pub const MIN_DIFFERENCE: f64 = 0.02;
 
 /// Compares `subject` with `object`. It is faster or slower only if their intervals ([`Times::interval`]) are disjoint.
@@ -44,7 +44,7 @@ pub fn compare(subject: &Times, object: &Times) -> Verdict {
     }
 }
 
-/// A sentence with its comparisons.
+/// A sentence, with the comparisons that it states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The sentence.
@@ -97,7 +97,7 @@ fn comparison<'a>(table: Table, subject: &Timed, objects: impl IntoIterator<Item
     Statement { text, comparisons }
 }
 
-/// The verdict in words, up to the object's name.
+/// The verdict in words, without the object's name.
 pub(crate) fn result(verdict: Verdict, subject: &Times, object: &Times) -> String {
     match verdict {
         Verdict::Faster(factor) => format!("{} times as fast as", words::significant(factor)),
@@ -111,7 +111,8 @@ pub(crate) fn result(verdict: Verdict, subject: &Times, object: &Times) -> Strin
     }
 }
 
-/// Our version on one thread and on all cores, each compared with `others` and the peers on the same number of threads.
+/// Compares our version on one thread and on all cores with `others` and with the peers on the same
+/// number of threads.
 fn compared_with_peers(
     figures: &Figures,
     (table, name, ladder): (Table, &str, &[OnThreads]),
@@ -132,8 +133,8 @@ fn compared_with_peers(
     chosen.into_iter().map(sentence).collect()
 }
 
-/// Attributes the gain over loops to the code on one thread, which has the `ideas`, or to parallelism. None without a
-/// gain or with one core.
+/// Attributes the gain over loops either to the code on one thread, which has the `ideas`, or to
+/// parallelism. `None` without a gain or with only one core.
 fn single_thread_gain(figures: &Figures, ladder: &[OnThreads], loops: &Timed, ideas: &str) -> Option<Statement> {
     let (one, all) = (ladder.first()?, on_all_cores(ladder, figures.machine.cores)?);
     let gains = |on: &OnThreads| matches!(compare(&on.times, &loops.times), Verdict::Faster(_));
@@ -205,7 +206,7 @@ impl Section {
     }
 }
 
-/// All sentences by section, as the template shows them.
+/// All sentences by section, as shown in the template.
 pub fn all(figures: &Figures) -> Vec<(Section, Vec<Statement>)> {
     vec![
         (Section::Abstract, conclusions::summary(figures)),
@@ -223,7 +224,7 @@ pub fn all(figures: &Figures) -> Vec<(Section, Vec<Statement>)> {
     ]
 }
 
-/// The entry with the maximum number of threads that does not exceed the cores, or else the first.
+/// The entry with the largest number of threads that does not exceed the cores, or else the first entry.
 fn on_all_cores(ladder: &[OnThreads], cores: usize) -> Option<&OnThreads> {
     ladder.iter().filter(|on| on.threads <= cores).max_by_key(|on| on.threads).or(ladder.first())
 }

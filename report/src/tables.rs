@@ -48,8 +48,9 @@ pub fn times(figures: &Figures, table: Table) -> FormattedTable {
     shown
 }
 
-/// The speed-ups and serial fractions of maximum and product by number of threads. More threads than cores have no
-/// serial fraction, since Amdahl's law has a processor for each.
+/// The speed-ups and serial fractions of maximum and product by number of threads. There is no
+/// serial fraction for more threads than cores, since Amdahl's law assumes one processor per
+/// thread.
 pub(crate) fn by_threads(figures: &Figures) -> FormattedTable {
     let mut shown =
         FormattedTable::new(["threads", "max: speed-up", "serial fraction", "X·Xᵀ: speed-up", "serial fraction"]);

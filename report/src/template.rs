@@ -1,8 +1,8 @@
-//! The reports.
+//! The kinds of reports.
 
 use serde::Serialize;
 
-/// The report that a document is for.
+/// The report that a document belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Template {
     /// hw1.pdf.

@@ -1,10 +1,10 @@
-//! The timed versions, by the labels that tables, charts and sentences show.
+//! The timed versions, with the labels used in tables, charts and sentences.
 
 use crate::Times;
 use crate::figures::{Exercise, Figures, Gpu, GpuMaximum, GpuProduct, OnThreads, PeerTime};
 use crate::words::{threads, threads_on};
 
-/// A table of times. Its rows' labels are defined here and used by every sentence about them.
+/// A table of times. The labels of its rows are defined here and used in every sentence about them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
     /// The maximum on this machine's processor.
@@ -54,12 +54,12 @@ impl Timed {
     }
 }
 
-/// A version on a number of threads of a machine with `cores` cores.
+/// A version on some number of threads, on a machine with `cores` cores.
 pub(crate) fn on_threads(name: &str, on: &OnThreads, cores: usize) -> Timed {
     Timed::new(format!("{name} ({})", threads_on(on.threads, cores)), on.times)
 }
 
-/// A peer on its number of threads.
+/// A peer on its own number of threads.
 pub(crate) fn peer(peer: &PeerTime) -> Timed {
     Timed::new(format!("{} ({})", peer.label, threads(peer.threads)), peer.times)
 }
@@ -69,7 +69,7 @@ pub(crate) const MATMUL_RAYON: &str = "matmul_transpose_rayon";
 pub(crate) const THREE_PASSES: &str = "three passes";
 pub(crate) const ONE_PASS: &str = "one pass";
 
-/// The rows of a table, starting with the baseline; none without measurements.
+/// The rows of a table, starting with the baseline. Empty without measurements.
 pub fn rows(figures: &Figures, table: Table) -> Vec<Timed> {
     let cores = figures.machine.cores;
     let ladder = |name: &'static str, ladder: &[OnThreads]| {
@@ -79,7 +79,7 @@ pub fn rows(figures: &Figures, table: Table) -> Vec<Timed> {
     let run = figures.gpu.run();
     let gpu_cores = match figures.gpu {
         Gpu::Measured(_) => cores,
-        // The number of threads is that of the other machine's cores.
+        // The number of threads matches the other machine's cores.
         Gpu::Recorded { .. } | Gpu::Missing(_) => usize::MAX,
     };
     match table {

@@ -13,14 +13,14 @@ pub struct Times {
     pub min: f64,
     /// The median repeat.
     pub median: f64,
-    /// The first and the third quartile. None if only the fastest and the median were recorded.
+    /// The first and the third quartile. `None` if only the fastest and the median were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quartiles: Option<[f64; 2]>,
     /// Number of repeats.
     pub repeats: usize,
 }
 
-/// Figures that violate the invariant of [`Times`].
+/// Values that violate the invariant of [`Times`].
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
     "fastest {min} s, median {median} s, n = {repeats} are not valid times: they must be positive, finite and in ascending order"
@@ -62,8 +62,8 @@ impl TryFrom<Measurement> for Times {
 }
 
 impl Times {
-    /// The times of the given repeats, in seconds. None without repeats, or if one is not a positive finite number, as
-    /// with a clock of too coarse resolution.
+    /// The times of the given repeats, in seconds. `None` without repeats, or if one is not a
+    /// positive finite number, for example because the clock's resolution is too coarse.
     ///
     /// ```
     /// let times = report::Times::of(vec![5.0, 1.0, 2.0, 3.0, 4.0]).unwrap();
@@ -76,8 +76,8 @@ impl Times {
         Unchecked { min, median, quartiles, repeats: seconds.len() }.try_into().ok()
     }
 
-    /// The interquartile range, or the range from the fastest to the median if the quartiles are unknown. Contains the
-    /// median.
+    /// The interquartile range, or the range from the fastest to the median if the quartiles are
+    /// unknown. It contains the median.
     pub fn interval(&self) -> [f64; 2] {
         self.quartiles.unwrap_or([self.min, self.median])
     }
@@ -88,7 +88,7 @@ impl Times {
 fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let position = share * sorted.len().checked_sub(1)? as f64;
     let (below, above) = (*sorted.get(position.floor() as usize)?, *sorted.get(position.ceil() as usize)?);
-    // Equal neighbours give exactly their value, so that rounding does not move a quartile past the median.
+    // Equal neighbors return exactly their value: rounding must not move a quartile past the median.
     Some(if below == above { below } else { below + (above - below) * position.fract() })
 }
 

@@ -1,5 +1,5 @@
-//! Typesetting of a document, by the program in report/typeset: Typst is a sixth of what the tests would compile, so that
-//! only a report builds it.
+//! Typesets a document with the program in report/typeset. Typst would be a sixth of what the tests
+//! compile, so it is built only for a report.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -31,10 +31,10 @@ pub struct Pages {
 /// The errors of [`Typesetter::build`].
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// The sources are not where this program was built.
+    /// The sources no longer exist where this program was built.
     #[error("{} is missing: keep the workspace where this program was built, or build it again", .0.display())]
     NoSources(PathBuf),
-    /// Cargo does not start.
+    /// Cargo could not be started.
     #[error("{} does not start ({error}): put cargo on the PATH", .cargo.display())]
     NoCargo {
         /// The program.
@@ -42,7 +42,7 @@ pub enum BuildError {
         /// The cause.
         error: io::Error,
     },
-    /// Cargo has printed its reason.
+    /// Cargo failed and printed its reason.
     #[error("cargo cannot build report/typeset, for the reason above")]
     Failed,
 }
@@ -50,7 +50,7 @@ pub enum BuildError {
 /// The errors of [`Typesetter::typeset`].
 #[derive(Debug, thiserror::Error)]
 pub enum TypesetError {
-    /// The program does not start, or its output ends early.
+    /// The program could not be started, or its output ended early.
     #[error("{} does not run: {error}", .program.display())]
     Program {
         /// The program.
@@ -63,7 +63,7 @@ pub enum TypesetError {
     Template(String),
 }
 
-/// A line of Cargo's messages; those of other reasons have no executable.
+/// A line of Cargo's messages. Messages of other kinds have no executable.
 #[derive(Deserialize)]
 struct Message {
     executable: Option<PathBuf>,
@@ -78,17 +78,18 @@ struct Output {
 }
 
 impl Typesetter {
-    /// Whether an earlier run has built the program beside this one, though perhaps from other sources.
+    /// Whether an earlier run has built the program next to this one, though perhaps from different
+    /// sources.
     pub fn is_built() -> bool {
         let name = format!("typeset{}", std::env::consts::EXE_SUFFIX);
         std::env::current_exe().is_ok_and(|this_program| this_program.with_file_name(name).is_file())
     }
 
-    /// Builds the program from the workspace's sources, in the profile and the target folder of this program. Cargo's
-    /// progress goes to stderr.
+    /// Builds the program from the workspace's sources, in this program's profile and target
+    /// folder. Cargo's progress goes to stderr.
     ///
     /// # Errors
-    /// If there is no Cargo, or the sources do not compile, or a library cannot be downloaded.
+    /// If there is no Cargo, the sources do not compile, or a library cannot be downloaded.
     pub fn build(workspace: &Path) -> Result<Self, BuildError> {
         let manifest = workspace.join("report").join("typeset").join("Cargo.toml");
         if !manifest.is_file() {
@@ -96,7 +97,7 @@ impl Typesetter {
         }
         let cargo = PathBuf::from(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         let mut command = Command::new(&cargo);
-        // Cargo's settings are those of the current folder, and of variables such as CARGO_NET_OFFLINE.
+        // Cargo takes its settings from the current folder and from variables such as CARGO_NET_OFFLINE.
         command.current_dir(workspace).args(["build", "--locked", "--message-format=json-render-diagnostics"]);
         command.arg("--manifest-path").arg(manifest).args((!is_dev()).then_some("--release"));
         let this_program = std::env::current_exe().unwrap_or_default();
@@ -124,8 +125,8 @@ impl Typesetter {
         command.args(with_html.then_some("--html"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(failed)?;
-        // The program reads all before it writes anything. If it ends early, its exit code and stderr say more than this
-        // pipe's error.
+        // The program reads everything before it writes anything. If it ends early, its exit code
+        // and stderr are more informative than this pipe's error.
         if let Some(mut stdin) = child.stdin.take() {
             let _ = stdin.write_all(document.to_json().as_bytes());
         }
@@ -148,15 +149,16 @@ pub fn is_dev() -> bool {
     env!("BUILT_PROFILE") == "debug"
 }
 
-/// Cargo's target folder that a program of it lies in: it has Cargo's mark. None for a program that was copied elsewhere,
-/// where Cargo's settings choose the folder. The program's place is the only one that also knows of a `--target-dir` on
-/// Cargo's command line.
+/// Cargo's target folder that contains one of its programs, recognized by Cargo's marker file.
+/// `None` for a program that was copied elsewhere; Cargo's settings then choose the folder. Only
+/// the program's location reveals a `--target-dir` on Cargo's command line.
 fn target_folder(program: &Path) -> Option<&Path> {
     program.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file())
 }
 
-/// Whether a variable is of the package that `cargo run` or `cargo test` has started, or of checks that Cargo's caller
-/// wants of the workspace's own code; the compiler would run again where they differ. The user's settings stay.
+/// Whether a variable belongs to the package that `cargo run` or `cargo test` has started, or to
+/// checks that Cargo's caller requested for the workspace's own code. Different values would make
+/// the compiler run again. The user's settings are kept.
 fn is_of_a_build(name: &str) -> bool {
     ["RUSTC_WORKSPACE_WRAPPER", "OUT_DIR"].contains(&name)
         || ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_EXE_"].iter().any(|start| name.starts_with(start))

@@ -4,12 +4,13 @@ pub(crate) use command_line::counted;
 use timing::format_seconds;
 pub(crate) use timing::grouped;
 
-/// A time with a suitable unit.
+/// Formats a time with a suitable unit.
 pub(crate) fn seconds(seconds: f64) -> String {
     format_seconds(seconds)
 }
 
-/// A number with three significant digits, or rounded to an integer from 100 on, with digits in groups of three.
+/// Formats a number with three significant digits; from 100 on, rounded to an integer with digits
+/// in groups of three.
 pub(crate) fn significant(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
@@ -22,12 +23,12 @@ pub(crate) fn significant(value: f64) -> String {
     if decimals == 0 { grouped(&text) } else { text }
 }
 
-/// A share as a whole percentage.
+/// Formats a fraction as a whole percentage.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// An accuracy as the homework's programs print it.
+/// Formats an accuracy like the homework's programs.
 pub(crate) fn accuracy(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
 }
@@ -37,7 +38,7 @@ pub(crate) fn threads(count: usize) -> String {
     counted(count, "thread")
 }
 
-/// "2 threads", and for more threads than cores "8 threads on 2 cores".
+/// "2 threads", or "8 threads on 2 cores" if there are more threads than cores.
 pub(crate) fn threads_on(count: usize, cores: usize) -> String {
     if count > cores { format!("{} on {}", threads(count), counted(cores, "core")) } else { threads(count) }
 }
@@ -51,7 +52,7 @@ pub(crate) fn listed(items: &[String]) -> String {
     }
 }
 
-/// A label at the beginning of a sentence, capitalised unless it is the name of a function.
+/// A label at the beginning of a sentence, capitalized unless it is a function's name.
 pub(crate) fn capitalised(label: &str) -> String {
     let mut letters = label.chars();
     match letters.next() {

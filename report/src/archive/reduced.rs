@@ -1,4 +1,4 @@
-//! The workspace, reduced to a hand-in's crates and the crates that these are built from.
+//! The workspace, reduced to a hand-in's crates and the crates that they depend on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -13,11 +13,11 @@ use super::{ArchiveError, HandIn, read};
 pub(super) struct Reduced {
     /// The root's Cargo.toml.
     pub(super) manifest: String,
-    /// Cargo.lock without the packages that the reduced workspace cannot need. Cargo removes a few more, which only
-    /// features of other crates need.
+    /// Cargo.lock without the packages that the reduced workspace cannot need. Cargo removes a few
+    /// more, needed only by features of other crates.
     pub(super) lock: String,
-    /// The programs and the path dependencies: each one's folder, relative to the workspace, and its Cargo.toml without
-    /// dev-dependencies, tests and benchmarks.
+    /// The programs and the path dependencies: each folder, relative to the workspace, with its
+    /// Cargo.toml without dev-dependencies, tests and benchmarks.
     pub(super) support: BTreeMap<String, String>,
 }
 
@@ -33,14 +33,14 @@ struct Lock {
 struct Package {
     name: String,
     version: String,
-    /// None for a crate of the workspace.
+    /// `None` for a crate of the workspace.
     source: Option<String>,
     /// "name", or "name version" if the file has several versions.
     #[serde(default)]
     dependencies: Vec<String>,
 }
 
-/// The workspace without the crates that the hand-in's crates are not built from.
+/// Reduces the workspace to the hand-in's crates and their dependencies.
 pub(super) fn reduced(hand_in: HandIn, workspace: &Path) -> Result<Reduced, ArchiveError> {
     let manifest = read_text(workspace, "Cargo.toml")?;
     let root = parse(workspace, "Cargo.toml", &manifest)?;
@@ -75,7 +75,7 @@ pub(super) fn reduced(hand_in: HandIn, workspace: &Path) -> Result<Reduced, Arch
     }
     let names: BTreeSet<&str> = kept.iter().map(|index| packages[*index].name.as_str()).collect();
     let manifest = root_manifest(hand_in, &manifest, &support, &names);
-    // The first part of Cargo.lock is its version, each other part a package.
+    // The first part of Cargo.lock is its version. Each other part is a package.
     let parts = lock.split("\n\n").enumerate().filter(|(part, _)| *part == 0 || kept.contains(&(part - 1)));
     let lock = parts.map(|(_, text)| format!("{}\n", text.trim_end())).collect::<Vec<_>>().join("\n");
     Ok(Reduced { manifest, lock, support })
@@ -92,7 +92,7 @@ fn parse(workspace: &Path, file: &str, text: &str) -> Result<Table, ArchiveError
     })
 }
 
-/// The folder of a crate of the workspace, by the root's Cargo.toml.
+/// The folder of a crate in the workspace, according to the root's Cargo.toml.
 fn folder_of<'a>(root: &'a Table, name: &str) -> Option<&'a str> {
     let dependencies = root.get("workspace").and_then(|workspace| workspace.get("dependencies"));
     let patches = root.get("patch").and_then(|patch| patch.get("crates-io"));
@@ -123,8 +123,8 @@ fn dependencies(manifest: &Table) -> BTreeSet<&str> {
     sections.flatten().filter_map(Value::as_table).flat_map(|section| section.keys().map(String::as_str)).collect()
 }
 
-/// The root's Cargo.toml with the packages `names` only. Comments are left out, since they are about the whole
-/// workspace.
+/// The root's Cargo.toml with only the packages `names`. Comments are dropped, since they are about
+/// the whole workspace.
 fn root_manifest(
     hand_in: HandIn,
     manifest: &str,

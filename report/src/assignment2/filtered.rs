@@ -1,4 +1,4 @@
-//! The filters' pictures, of a drawing that is the same on every machine.
+//! The filters' pictures of a drawing that is the same on every machine.
 
 use filters::picture::{drawing, to_grey};
 use filters::{EDGES, Filter, NEIGHBOURS, correlation_rayon, sobel_operator};
@@ -12,13 +12,13 @@ const SIZE: [usize; 2] = [240, 360];
 
 /// A filter's result.
 pub(super) struct Filtered {
-    /// The filter; None for the drawing itself.
+    /// The filter; `None` for the drawing itself.
     pub(super) filter: Option<Filter>,
-    /// Its values.
+    /// The result's values.
     pub(super) values: Array2<f32>,
 }
 
-/// The drawing, its edges by each filter, and the sums of its pixels' neighbours.
+/// The drawing, its edges according to each filter, and the sums of its pixels' neighbors.
 pub(super) fn all() -> Vec<Filtered> {
     let image = drawing(SIZE[0], SIZE[1]);
     let mut all = vec![Filtered { filter: None, values: image.mapv(f32::from) }];
@@ -37,7 +37,7 @@ impl Filtered {
         (self.values.mean().unwrap_or(0.0), self.values.iter().copied().fold(0.0, f32::max))
     }
 
-    /// The share of pixels above half of the largest value.
+    /// The fraction of pixels above half of the largest value.
     pub(super) fn share_of_bright(&self) -> f64 {
         let (_, largest) = self.mean_and_largest();
         self.values.iter().filter(|&&value| value > 0.5 * largest).count() as f64 / self.values.len().max(1) as f64
@@ -48,14 +48,14 @@ impl Filtered {
         self.filter.map_or(1.0, |filter| filter.kernel().iter().filter(|&&value| value > 0.0).sum())
     }
 
-    /// White is the largest value.
+    /// Converts the result to a picture with the largest value as white.
     pub(super) fn picture(self) -> Result<Picture, DocumentError> {
         let png = png(&to_grey(&self.values)).map_err(|error| DocumentError::Picture(error.to_string()))?;
         Ok(Picture { name: self.name().to_owned(), png })
     }
 }
 
-/// Grey pixels as a PNG file.
+/// Gray pixels as a PNG file.
 fn png(pixels: &ArrayRef2<u8>) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
     let mut encoder = Encoder::new(&mut bytes, pixels.ncols() as u32, pixels.nrows() as u32);

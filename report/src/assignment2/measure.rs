@@ -30,7 +30,8 @@ pub struct Plan {
 pub const STAGES: [&str; 4] = ["training", "workers and queues", "correlation", "Python's libraries"];
 
 impl Plan {
-    /// Numbers of workers: the assignment's last three, and fewer, which a small machine has cores for.
+    /// Numbers of workers: the assignment's last three, and smaller ones that fit a small machine's
+    /// cores.
     fn workers(&self) -> &'static [usize] {
         if self.quick { &[1, 2, 8] } else { &[1, 2, 8, 16, 32] }
     }
@@ -45,10 +46,10 @@ impl Plan {
     }
 }
 
-/// Measures everything. `progress` is called with each of [`STAGES`] and its current item.
+/// Measures everything. Calls `progress` with each of [`STAGES`] and its current item.
 ///
 /// # Errors
-/// If a version computes a wrong result, the training fails, or a device does.
+/// If a version computes a wrong result, training fails, or a device fails.
 pub fn run(
     plan: &Plan,
     device: &Device,

@@ -1,4 +1,4 @@
-//! The questions, and the answers that follow from the figures.
+//! The questions, with answers derived from the figures.
 
 mod correlation;
 mod workers;
@@ -30,7 +30,7 @@ pub(super) fn all(figures: &Figures, filtered: &[Filtered]) -> Vec<Question> {
     ]
 }
 
-/// A comparison of two times, up to the object's name: "2.00 times as fast as".
+/// Compares two times, without the object's name: "2.00 times as fast as".
 fn compared(subject: &Times, object: &Times) -> String {
     result(compare(subject, object), subject, object)
 }

@@ -13,15 +13,15 @@ const TOP: f64 = 20.0;
 const BOTTOM: f64 = 112.0;
 const Y_TITLE: &str = "test accuracy";
 
-/// A line of a chart: its name, its colour and its points, whose second value is an accuracy.
+/// A line of a chart: its name, its color, and its points with accuracies as second values.
 pub(crate) struct Line {
     pub(crate) name: &'static str,
     pub(crate) colour: RGBColor,
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// Test accuracies by a number, whose axis is logarithmic if it has `ticks_of_values`, with these values as ticks, else
-/// linear; None if no line has two points.
+/// Plots test accuracies against a number. With `ticks_of_values`, the axis is logarithmic and has
+/// these values as ticks; otherwise it is linear. `None` if no line has two points.
 pub(crate) fn accuracies(
     name: &str,
     x_title: &str,
@@ -34,7 +34,7 @@ pub(crate) fn accuracies(
     };
     let (left, right) = bounds(&mut values(|point| point.0));
     let (low, high) = bounds(&mut values(|point| point.1));
-    // Counts are positive; a NaN or an infinity has no place on an axis.
+    // Counts are positive. A NaN or an infinity cannot be placed on an axis.
     if !(left > 0.0 && right > left && low.is_finite() && high.is_finite()) {
         return Ok(None);
     }
@@ -54,7 +54,7 @@ pub(crate) fn accuracies(
         let mut shown: Vec<f64> = values(|point| point.0).collect();
         shown.sort_by(f64::total_cmp);
         shown.dedup();
-        // Every value of a logarithmic axis, at most about eight of a linear one.
+        // Show every value on a logarithmic axis, and at most about eight on a linear one.
         let step = if ticks_of_values { 1 } else { 1 + shown.len() / 8 };
         for value in shown.into_iter().step_by(step) {
             canvas.text(&value.to_string(), (x(value), BOTTOM + 9.0), Side::Centre, 8.5, BLACK)?;

@@ -1,6 +1,6 @@
 use super::canvas::{BLACK, Canvas, ChartError, GREY, LIGHT, Side};
 
-/// A logarithmic axis from a power of ten to another.
+/// A logarithmic axis from one power of ten to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LogAxis {
     pub(crate) first: i32,
@@ -10,8 +10,8 @@ pub(crate) struct LogAxis {
 }
 
 impl LogAxis {
-    /// An axis from `from` to `to` points that contains all values, which are positive; a bar of the smallest is
-    /// visible.
+    /// An axis from `from` to `to` points that contains all values, which must be positive. Even
+    /// the smallest value has a visible bar.
     pub(crate) fn holding(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (smallest, largest) = values
             .fold((f64::INFINITY, 0.0_f64), |(smallest, largest), value| (smallest.min(value), largest.max(value)));
@@ -25,13 +25,14 @@ impl LogAxis {
         self.from + share.clamp(0.0, 1.0) * (self.to - self.from)
     }
 
-    /// The exponents of the powers of ten with a tick, at most about eight.
+    /// The exponents of the powers of ten that have a tick, at most about eight.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = i32> {
         let step = 1 + (self.last - self.first) / 8;
         (self.first..=self.last).step_by(step as usize)
     }
 
-    /// Draws the grid between two heights, with the name of each tick below, the axis's title, and the bars' base line.
+    /// Draws the grid between two heights, the ticks' names below it, the axis title, and the base
+    /// line of the bars.
     pub(crate) fn draw(
         &self,
         canvas: &Canvas,

@@ -13,10 +13,10 @@ const LABELS: f64 = 196.0;
 const ROW: f64 = 15.0;
 const TOP: f64 = 6.0;
 const BELOW: f64 = 34.0;
-/// Room for the value right of the longest bar.
+/// Room for the value to the right of the longest bar.
 const VALUE: f64 = 50.0;
 
-/// A table's times as bars, on a logarithmic axis; None if it has none.
+/// Draws a table's times as bars on a logarithmic axis; `None` if there are none.
 pub(super) fn times(figures: &Figures, table: Table) -> Result<Option<Chart>, ChartError> {
     let rows = rows(figures, table);
     if rows.is_empty() {
@@ -49,7 +49,7 @@ fn bar(canvas: &Canvas, axis: &LogAxis, row: &Timed, y: f64) -> Result<(), Chart
     canvas.value(&seconds(row.times.median), (upper.max(end) + 4.0, y))
 }
 
-/// The colour of a version: the definition, ours in parallel, or another.
+/// The color of a version: the definition, our parallel version, or another one.
 fn colour(label: &str) -> RGBColor {
     match label {
         "max_cpu" | "matmul_transpose_trivial" | "one loop per step" => GREY,
@@ -60,7 +60,7 @@ fn colour(label: &str) -> RGBColor {
     }
 }
 
-/// The label of 10^`power` seconds.
+/// The label for 10^`power` seconds.
 fn tick(power: i32) -> String {
     let (unit, base) = match power {
         ..=-7 => ("ns", -9),

@@ -5,13 +5,13 @@ use plotters::element::{Circle, PathElement, Polygon, Rectangle};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, IntoFont, RGBColor, ShapeStyle};
 
-/// SVG units per point: coordinates are integers, so that this sets their resolution.
+/// SVG units per point. Coordinates are integers, so this sets their resolution.
 const SCALE: f64 = 4.0;
 
 /// The width of the page's text, in points.
 pub(crate) const WIDTH: u32 = 454;
 
-// Colours that are distinguishable with colour blindness and in grey (Okabe and Ito, "Color Universal Design", 2008).
+// Colors that are distinguishable with color blindness and in gray (Okabe and Ito, "Color Universal Design", 2008).
 pub(crate) const BLUE: RGBColor = RGBColor(0, 114, 178);
 pub(crate) const ORANGE: RGBColor = RGBColor(213, 94, 0);
 pub(crate) const GREEN: RGBColor = RGBColor(0, 158, 115);
@@ -33,7 +33,7 @@ impl ChartError {
     }
 }
 
-/// The side of its point on which a text is drawn.
+/// On which side of its point a text is drawn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Side {
     Left,
@@ -41,7 +41,7 @@ pub(crate) enum Side {
     Right,
 }
 
-/// The page's font, and for browsers without it others of about its width.
+/// The page's font, and fonts of about the same width for browsers without it.
 const FONTS: &str = "Libertinus Serif, Times New Roman, Liberation Serif, Nimbus Roman, Times, serif";
 
 type Drawn = Result<(), ChartError>;
@@ -52,7 +52,7 @@ pub(crate) struct Canvas<'a> {
 }
 
 impl Canvas<'_> {
-    /// The SVG that `draw` draws, `height` points high.
+    /// Draws an SVG that is `height` points high.
     pub(crate) fn draw(height: u32, draw: impl FnOnce(&Canvas) -> Drawn) -> Result<String, ChartError> {
         let mut svg = String::new();
         {
@@ -105,7 +105,7 @@ impl Canvas<'_> {
         self.area.draw(&Circle::new(rounded(at), (2.5 * SCALE) as i32, colour.filled())).map_err(ChartError::new)
     }
 
-    /// A text of `size` points, vertically centred on the point.
+    /// A text of `size` points, vertically centered on the point.
     pub(crate) fn text(&self, text: &str, at: (f64, f64), side: Side, size: f64, colour: RGBColor) -> Drawn {
         let horizontal = match side {
             Side::Left => HPos::Right,

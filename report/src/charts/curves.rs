@@ -1,4 +1,4 @@
-//! The network's accuracy over its training time.
+//! Plots the network's accuracy over its training time.
 
 use plotters::style::RGBColor;
 
@@ -13,11 +13,12 @@ const RIGHT: f64 = 340.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 185.0;
 const COLOURS: [RGBColor; 5] = [BLUE, GREEN, PURPLE, SKY, GREY];
-/// The accuracies with a tick.
+/// The accuracies that have a tick.
 const TICKS: [f64; 9] = [0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999, 0.9999];
 
-/// One line per seed, and one for a training run on a GPU; None without any. The axis is logarithmic in the error rate,
-/// so that 90 to 95 % is as far as 95 to 97.5 %.
+/// One line per seed, and one for a training run on a GPU. `None` if there are no lines. The axis
+/// is logarithmic in the error rate, so the distance from 90 to 95 % equals the distance from 95 to
+/// 97.5 %.
 pub(super) fn accuracy(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     let training = &figures.training;
     let mut lines: Vec<(String, RGBColor, &[Point])> = training

@@ -1,4 +1,4 @@
-//! Diagrams of the launches: the mapping of blocks and threads to elements.
+//! Diagrams of launches: how blocks and threads map to elements.
 
 use super::{BLUE, Canvas, Chart, ChartError, GREY, LIGHT, ORANGE, Side};
 
@@ -21,7 +21,7 @@ pub(crate) fn launch() -> Result<Chart, ChartError> {
             canvas.frame((x, 20.0), (x + 72.0, 48.0), GREY)?;
             canvas.text(name, (x + 36.0, 34.0), Side::Centre, 9.5, BLACK)?;
         }
-        // One block enlarged: its threads, in warps of 32.
+        // One block, enlarged: its threads, in warps of 32.
         canvas.line(&[(168.0, 48.0), (8.0, 70.0)], GREY, 0.75)?;
         canvas.line(&[(240.0, 48.0), (446.0, 70.0)], GREY, 0.75)?;
         canvas.frame((8.0, 70.0), (446.0, 92.0), GREY)?;
@@ -31,7 +31,7 @@ pub(crate) fn launch() -> Result<Chart, ChartError> {
             canvas.text(name, (x + width / 2.0, 81.0), Side::Centre, 9.5, BLACK)?;
         }
         canvas.text("warp 31: 992 … 999 and 24 idle", (372.0, 81.0), Side::Centre, 9.5, BLACK)?;
-        // The row that the block computes.
+        // The row that this block computes.
         for (x, line) in [(78.0, 118.0), (203.0, 118.0), (372.0, 118.0)] {
             canvas.arrow((x, 93.0), (x, line), ORANGE)?;
         }
@@ -47,7 +47,7 @@ pub(crate) fn launch() -> Result<Chart, ChartError> {
     Ok(Chart { name: "launch".to_owned(), svg, alt: alt.to_owned() })
 }
 
-/// Rows and columns of an output tile of the highest rung, in single precision.
+/// Number of rows and columns of the highest rung's output tile, in single precision.
 const TILE: usize = 128;
 /// Rows and columns of a thread's register tile.
 const CELLS: usize = 4;
@@ -55,7 +55,7 @@ const CELLS: usize = 4;
 /// The order in which the block computes the tiles of the lower triangle of X·Xᵀ, for X of `size`.
 pub(crate) fn tiles(size: [usize; 2]) -> Result<Chart, ChartError> {
     let count = size[0].div_ceil(TILE);
-    // For other sizes than the homework's, at most ten rows of tiles, which stay legible.
+    // For sizes other than the homework's, at most ten rows of tiles, to stay legible.
     let shown = count.min(10);
     let side = 168.0 / shown.max(1) as f64;
     let (left, top) = (30.0, 24.0);
@@ -124,7 +124,8 @@ fn tile(canvas: &Canvas) -> Result<(), ChartError> {
 mod tests {
     use super::*;
 
-    /// The value of a constant of the highest rung, from its source, since the kernel's constants are private.
+    /// The value of a constant of the highest rung, read from its source because the kernel's
+    /// constants are private.
     fn kernel_constant(constant: &str) -> usize {
         let source = include_str!("../../../kernels-gpu/src/product/rung5_double_buffered.rs");
         let value = source.lines().find_map(|line| line.strip_prefix(&format!("const {constant}: "))).unwrap();
@@ -136,7 +137,7 @@ mod tests {
         let (side, cells, depth) = (kernel_constant("SIDE"), kernel_constant("CELLS"), kernel_constant("DEPTH"));
         assert_eq!((CELLS, TILE), (cells, side * cells));
         assert_eq!(side * side, kernels_gpu::product::THREADS as usize);
-        // 784 rows are 7 tiles, and their triangle has 28.
+        // 784 rows are 7 tiles, which form a triangle of 28.
         let chart = tiles([784, 128]).unwrap();
         assert!(chart.svg.contains(">\n28\n<"), "{}", chart.svg);
         assert!(!chart.svg.contains(">\n29\n<"));

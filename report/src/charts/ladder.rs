@@ -1,4 +1,4 @@
-//! The ladder of kernels of X·Xᵀ: instruction counts, and times if a GPU was measured.
+//! Charts of the kernel ladder for X·Xᵀ: instruction counts, and times if a GPU was measured.
 
 use super::axis::LogAxis;
 use super::canvas::{BLACK, PURPLE};
@@ -13,14 +13,14 @@ const TOP: f64 = 6.0;
 const BELOW: f64 = 34.0;
 const VALUE: f64 = 112.0;
 
-/// A rung's bar.
+/// The bar of a rung.
 struct Bar {
     label: String,
     value: f64,
     note: String,
 }
 
-/// The issued warp instructions, and the share of them that the result needs.
+/// The issued warp instructions, and the fraction of them that the result needs.
 pub(super) fn counts(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     let Counts::Counted(counts) = &figures.counts else { return Ok(None) };
     let bars: Vec<Bar> = counts
@@ -42,7 +42,7 @@ pub(super) fn counts(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     draw("ladder_counts", &bars, PURPLE, "warp instructions issued: counts, not times", tick)
 }
 
-/// The kernels' times, and the share of one multiprocessor's peak if it is known.
+/// The kernels' times, and the fraction of one multiprocessor's peak if it is known.
 pub(super) fn times(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     let Some(run) = figures.gpu.run() else { return Ok(None) };
     let Some(product) = &run.product else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! The speed-up by number of threads, and the ideal line.
+//! Plots the speed-up by number of threads, and the ideal line.
 
 use super::canvas::{BLACK, GREEN};
 use super::{BLUE, Canvas, Chart, ChartError, GREY, LIGHT, ORANGE, Side, WIDTH};
@@ -11,7 +11,8 @@ const RIGHT: f64 = 300.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 175.0;
 
-/// The speed-ups of the maximum, X·Xᵀ and the fused activation; None without measurements on more than one thread.
+/// The speed-ups of the maximum, X·Xᵀ and the fused activation. `None` without measurements on more
+/// than one thread.
 pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError> {
     let lines = [
         ("maximum", BLUE, &figures.maximum.rayon),
@@ -22,7 +23,7 @@ pub(super) fn by_threads(figures: &Figures) -> Result<Option<Chart>, ChartError>
     if max_threads < 2 {
         return Ok(None);
     }
-    // The axis of threads is logarithmic, so that 1, 2, 4 and 8 are equidistant.
+    // The thread axis is logarithmic, which makes 1, 2, 4 and 8 equidistant.
     let doublings = (max_threads as f64).log2();
     let x = |threads: f64| LEFT + 14.0 + threads.log2() / doublings * (RIGHT - LEFT - 28.0);
     let top = axis_maximum(figures);

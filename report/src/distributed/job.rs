@@ -1,4 +1,4 @@
-//! What ranks do: the same program again, started by `mpiexec`, or threads of this one.
+//! The jobs of ranks. Ranks run the same program again, started by `mpiexec`, or are threads of this one.
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Trained;
 
-/// The work of a number of ranks.
+/// A job for a number of ranks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Job {
     /// Times the all-reduces.
@@ -33,14 +33,14 @@ pub enum Job {
         /// Seed of the random input.
         seed: u64,
     },
-    /// Trains a network, without validation.
+    /// Trains a network without validation.
     Train(TrainJob),
 }
 
 /// A training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainJob {
-    /// How.
+    /// The training mode.
     pub mode: Mode,
     /// Samples in a batch.
     pub batch: usize,
@@ -54,16 +54,16 @@ pub struct TrainJob {
     pub data: Option<PathBuf>,
 }
 
-/// How a network is trained.
+/// Training modes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// The homework's settings, synchronously.
     Homework,
     /// Adam on means over large batches, synchronously.
     LargeBatches,
-    /// ReLU, softmax and cross-entropy, by workers and masters.
+    /// ReLU, softmax and cross-entropy, asynchronously with workers and masters.
     Asynchronous {
-        /// Number of masters, among the ranks.
+        /// Number of masters among the ranks.
         masters: usize,
         /// Whether masters ignore the staleness.
         ignores_staleness: bool,
@@ -73,17 +73,17 @@ pub enum Mode {
 /// The result of a job, on rank 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Done {
-    /// Of [`Job::AllReduce`].
+    /// The result of [`Job::AllReduce`].
     AllReduce(Vec<Measured>),
-    /// Of [`Job::Train`].
+    /// The result of [`Job::Train`].
     Train(Trained),
 }
 
-/// The environment variable with a rank's job, as JSON.
+/// The environment variable that holds a rank's job as JSON.
 const VARIABLE: &str = "REPORT_JOB";
 
-/// Does the job of the environment variable if this process is a rank that [`run`] has started; rank 0 prints the
-/// result. None otherwise.
+/// Runs the job in the environment variable if [`run`] has started this process as a rank. Rank 0
+/// prints the result. Returns `None` in other processes.
 ///
 /// # Errors
 /// The reason why the job failed, in one line.
@@ -95,7 +95,7 @@ pub fn run_if_rank() -> Option<Result<(), String>> {
         let world = universe.world();
         let done = run_on(world, &job).unwrap_or_else(|error| {
             command_line::note!("error: rank {}: {error}", world.rank());
-            // The other ranks may wait for this one.
+            // The other ranks may be waiting for this one.
             world.abort(1)
         });
         if world.rank() == 0 {
@@ -105,10 +105,10 @@ pub fn run_if_rank() -> Option<Result<(), String>> {
     })())
 }
 
-/// The ranks of this machine, in words.
+/// Describes this machine's ranks in words.
 ///
 /// # Errors
-/// If this process is a rank already, or MPI fails.
+/// If this process is already a rank, or MPI fails.
 pub fn library() -> Result<String, String> {
     match Ranks::find().map_err(|error| error.to_string())? {
         Ranks::Started(_) => Err("the report starts its own ranks: start it without mpiexec".to_owned()),
@@ -117,7 +117,7 @@ pub fn library() -> Result<String, String> {
     }
 }
 
-/// Does a job on `ranks` ranks of this machine.
+/// Runs a job on `ranks` ranks of this machine.
 ///
 /// # Errors
 /// The reason why it failed, in one line.
@@ -136,7 +136,7 @@ pub fn run(ranks: usize, job: &Job) -> Result<Done, String> {
     serde_json::from_slice(&output.stdout).map_err(|error| format!("the ranks' result cannot be read: {error}"))
 }
 
-/// Does a job on a rank of `world`.
+/// Runs a job on a rank of `world`.
 fn run_on(world: &Communicator, job: &Job) -> Result<Done, String> {
     match job {
         Job::AllReduce { lengths, repeats, seed } => {
@@ -176,7 +176,7 @@ impl Mode {
     }
 }
 
-/// Trains, on a rank of `world`; only the result of rank 0 counts.
+/// Trains on a rank of `world`. Only rank 0's result counts.
 fn train(world: &Communicator, job: &TrainJob) -> Result<Trained, String> {
     let dataset = Dataset::find(job.data.as_deref()).map_err(|error| error.to_string())?;
     if dataset.train.len() < job.images {
@@ -199,7 +199,7 @@ fn train(world: &Communicator, job: &TrainJob) -> Result<Trained, String> {
     }
 }
 
-/// A training run's inputs.
+/// The inputs of a training run.
 struct Run<'a> {
     job: &'a TrainJob,
     hyperparameters: &'a Hyperparameters,
@@ -207,7 +207,7 @@ struct Run<'a> {
     test: &'a Samples,
 }
 
-/// Lets a training run go on.
+/// An observer that never stops a training run.
 struct Silent;
 
 impl<E: Engine> Observer<E> for Silent {
@@ -225,7 +225,7 @@ impl<E: Engine> Observer<E> for Silent {
 impl Run<'_> {
     fn on<E: Engine>(&self, engine: E) -> Result<Trained, String> {
         let (count, job) = (self.train.len(), self.job);
-        // Measured once, at the end: on the test images.
+        // Accuracy is measured once, at the end, on the test images.
         let hyperparameters = Hyperparameters { report_every: job.epochs.max(1), ..self.hyperparameters.clone() };
         let mut training = Training::new(engine, count, hyperparameters, Progress::default());
         let ended = training.run(&Validation::Apart(self.test), &mut Silent);

@@ -28,7 +28,7 @@ pub struct Plan {
 /// The homework's lengths of an all-reduce, in f64.
 const LENGTHS: [usize; 4] = [1 << 12, 1 << 15, 1 << 18, 1 << 21];
 
-/// Samples in a large batch, and in a rank's own batch.
+/// Number of samples in a large batch, and in a rank's own batch.
 const LARGE_BATCH: usize = 512;
 
 /// The stages of a measurement, which [`run`] passes to its progress callback.
@@ -41,18 +41,18 @@ pub const STAGES: [&str; 5] = [
 ];
 
 impl Plan {
-    /// Numbers of ranks of the homework's network: one is the original, two have a core each on most machines, and the
-    /// assignment asks for the others.
+    /// Numbers of ranks for the homework's network. One is the original, two have a core each on
+    /// most machines, and the assignment asks for the others.
     fn ranks(&self) -> &'static [usize] {
         if self.quick { &[1, 2, 4] } else { &[1, 2, 4, 8, 16] }
     }
 
-    /// Numbers of ranks of large batches, and of the all-reduces.
+    /// Numbers of ranks for large batches and for the all-reduces.
     fn few_ranks(&self) -> &'static [usize] {
         if self.quick { &[1, 2] } else { &[1, 2, 4, 8] }
     }
 
-    /// Numbers of masters, and of ranks with them: the assignment's, and one more for the graph.
+    /// Numbers of masters and of ranks: the assignment's, and one more for the graph.
     fn masters_and_ranks(&self) -> &'static [(usize, usize)] {
         if self.quick { &[(2, 4), (2, 6), (4, 6)] } else { &[(2, 4), (2, 8), (2, 16), (4, 8), (4, 16)] }
     }
@@ -62,10 +62,11 @@ impl Plan {
     }
 }
 
-/// Measures everything on ranks of this machine. `progress` is called with each of [`STAGES`] and its current item.
+/// Measures everything on this machine's ranks. Calls `progress` with each of [`STAGES`] and its
+/// current item.
 ///
 /// # Errors
-/// The reason in one line, if ranks cannot be started, or a job fails.
+/// The reason in one line, if ranks cannot be started or a job fails.
 pub fn run(plan: &Plan, dataset: &Dataset, progress: &mut dyn FnMut(&str, &str)) -> Result<Figures, String> {
     let start = Instant::now();
     let library = library()?;

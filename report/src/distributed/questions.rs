@@ -1,4 +1,4 @@
-//! The questions, and the answers that follow from the figures.
+//! The questions, with answers derived from the figures.
 
 use distributed_functions::{Measured, Model, bytes_by_formula};
 
@@ -7,7 +7,7 @@ use crate::questions::{CaptionedChart, CaptionedTable, Question, text};
 use crate::tables::FormattedTable;
 use crate::words::{accuracy, counted, grouped, listed, percent, seconds, significant};
 
-/// Minimum relative difference of two times that counts: every run was made once.
+/// Minimum relative difference that distinguishes two times, since each run was made only once.
 const MIN_DIFFERENCE: f64 = 0.1;
 
 /// The assignment's questions, in its order.
@@ -29,14 +29,14 @@ pub(super) fn all(figures: &Figures) -> Vec<Question> {
     ]
 }
 
-/// "2 ranks", and for more ranks than cores "4 ranks on 2 cores".
+/// "2 ranks", or "4 ranks on 2 cores" if there are more ranks than cores.
 fn ranks_on(count: usize, figures: &Figures) -> String {
     let cores = figures.machine.cores;
     let ranks = counted(count, "rank");
     if count > cores { format!("{ranks} on {}", counted(cores, "core")) } else { ranks }
 }
 
-/// The comparison of a time with another's, which is greater than 0.
+/// Compares a time with another one, which must be greater than 0.
 fn compared(subject: f64, object: f64) -> String {
     let ratio = object / subject;
     match ratio {
@@ -79,11 +79,11 @@ fn asynchronous(_figures: &Figures) -> Question {
     )
 }
 
-/// Adds runs with the speed-up over the first of them.
+/// Adds rows for runs, with their speed-up over the first run.
 fn push_runs(table: &mut FormattedTable, runs: &[Trained], figures: &Figures) {
     let first = runs.first().map_or(0, |run| run.batch);
     for run in runs {
-        // A batch that grows with the ranks is written as such.
+        // A batch that grows with the number of ranks is shown as a product.
         let batch = if run.batch == first { first.to_string() } else { format!("{} × {first}", run.ranks) };
         table.push([
             ranks_on(run.ranks, figures),
@@ -103,7 +103,7 @@ fn table_of(all: &[&[Trained]], figures: &Figures, name: &'static str, caption: 
     CaptionedTable { name, caption, table }
 }
 
-/// The runs on several ranks compared with that on one.
+/// Compares the runs on several ranks with the run on one.
 fn sentence(runs: &[Trained], figures: &Figures) -> String {
     let Some((one, others)) = runs.split_first().filter(|(_, others)| !others.is_empty()) else {
         return "Only one rank was measured.".to_owned();
@@ -128,7 +128,7 @@ fn times(figures: &Figures) -> Question {
     }
 }
 
-/// How ranks are distributed to the cores that there are.
+/// Says how ranks share the available cores.
 fn lacking_cores(figures: &Figures) -> String {
     let cores = figures.machine.cores;
     let most = figures.small_batches.iter().map(|run| run.ranks).max().unwrap_or(0);
@@ -142,14 +142,15 @@ fn lacking_cores(figures: &Figures) -> String {
     }
 }
 
-/// The fitted model of the ring on the fewest ranks, and their number.
+/// The fitted model of the ring on the smallest number of ranks, and that number.
 fn model(figures: &Figures) -> Option<(usize, Model)> {
     let measured = figures.all_reduce.first()?;
     let times: Vec<(f64, f64)> = measured.lengths.iter().map(|row| (8.0 * row.length as f64, row.seconds[1])).collect();
     Some((measured.ranks, Model::of_ring(measured.ranks, &times)?))
 }
 
-/// The time of a step's messages beside the time that sharing the step saves; None without a model of the ring.
+/// Compares the time of a step's messages with the time that sharing the step saves. `None` without
+/// a model of the ring.
 fn cost_of_messages(figures: &Figures) -> Option<String> {
     let (one, (ranks, model)) = (figures.small_batches.first()?, model(figures)?);
     let step = one.seconds_of_step(figures.images[0]);
@@ -171,7 +172,7 @@ fn cost_of_messages(figures: &Figures) -> Option<String> {
     ))
 }
 
-/// The run on one rank, and that on the most ranks that have a core each.
+/// The run on one rank, and the run on the largest number of ranks with a core each.
 fn on_own_cores<'a>(runs: &'a [Trained], figures: &Figures) -> Option<(&'a Trained, &'a Trained)> {
     let has_cores = |run: &&Trained| run.ranks > 1 && run.ranks <= figures.machine.cores;
     Some((runs.first()?, runs.iter().filter(has_cores).max_by_key(|run| run.ranks)?))
@@ -244,12 +245,12 @@ fn gustafson(figures: &Figures) -> Question {
     text("What does the other law need?", paragraphs)
 }
 
-/// The cores of the assignment: workers and masters.
+/// The cores in the assignment's sense: workers and masters.
 fn cores_of(run: &Trained) -> usize {
     run.ranks.saturating_add(run.masters)
 }
 
-/// The runs with a number of masters, in words.
+/// Describes the runs with a number of masters.
 fn by_masters(figures: &Figures, masters: usize) -> String {
     let runs: Vec<&Trained> = figures.asynchronous.iter().filter(|run| run.masters == masters).collect();
     let Some(first) = runs.first() else { return format!("No run with {masters} masters was measured.") };
@@ -359,7 +360,7 @@ fn range<'a>(runs: impl Iterator<Item = &'a Trained> + Clone) -> Option<(f64, f6
     Some((accuracies().min_by(f64::total_cmp)?, accuracies().max_by(f64::total_cmp)?))
 }
 
-/// A word of caution if the images are not MNIST's.
+/// A caveat if the images are not MNIST's.
 fn caution(figures: &Figures) -> String {
     if figures.is_mnist {
         return String::new();
@@ -454,7 +455,7 @@ fn divergence(figures: &Figures) -> Question {
             accuracy(aware.accuracy),
         ));
     }
-    // One paragraph for the figures.
+    // A single paragraph for the figures.
     let figures = paragraphs.split_off(1).join(" ");
     paragraphs.extend((!figures.is_empty()).then_some(figures));
     text("Why does the asynchronous network diverge with many workers?", paragraphs)
@@ -570,7 +571,7 @@ fn complexity(figures: &Figures) -> Question {
     }
 }
 
-/// Whether the bytes that were counted are those of the formulas; figures from a file may have any numbers.
+/// Whether the counted bytes agree with the formulas. Figures from a file may have arbitrary values.
 fn is_sent_by_formula(ranks: usize, row: &Measured) -> bool {
     let is_small = ranks <= 1 << 16 && row.length <= 1 << 28;
     is_small && row.sent == bytes_by_formula(ranks, row.length)

@@ -18,7 +18,7 @@ pub enum Gpu {
         /// The figures.
         run: GpuRun,
     },
-    /// The reason why none were measured: one sentence without a full stop.
+    /// The reason why none were measured: one sentence without a final period.
     Missing(String),
 }
 
@@ -32,7 +32,7 @@ impl Gpu {
     }
 }
 
-/// A GPU's figures and those of the processor in the same machine.
+/// A GPU's figures, and the figures of the processor in the same machine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GpuRun {
     /// The GPU.
@@ -45,12 +45,12 @@ pub struct GpuRun {
     pub activation: Option<GpuActivation>,
     /// Part 1.
     pub training: Option<GpuTraining>,
-    /// The programs whose times are not used because they, or their tests, failed there.
+    /// The programs without usable times because they or their tests failed there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<FailedProgram>,
 }
 
-/// A program without times.
+/// A program without usable times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailedProgram {
     /// Its name, such as "max_functions".
@@ -66,7 +66,7 @@ pub struct GpuFacts {
     pub name: String,
     /// Version of the driver.
     pub driver: Option<String>,
-    /// Such as "9.0".
+    /// For example "9.0".
     pub compute_capability: Option<String>,
     /// Bytes of memory.
     pub memory: Option<u64>,
@@ -75,11 +75,11 @@ pub struct GpuFacts {
 }
 
 impl GpuFacts {
-    /// Peak single-precision operations per second of one multiprocessor at its maximum clock frequency, two per
-    /// multiply-add.
+    /// Peak single-precision operations per second of one multiprocessor at its maximum clock
+    /// frequency, two per multiply-add.
     ///
-    /// The results per cycle are from the CUDA C++ Programming Guide's table of arithmetic throughput. None if the
-    /// clock frequency or the architecture is unknown.
+    /// The results per cycle come from the table of arithmetic throughput in the CUDA C++
+    /// Programming Guide. `None` if the clock frequency or the architecture is unknown.
     pub fn multiprocessor_operations_per_second(&self) -> Option<f64> {
         let lanes = match self.compute_capability.as_deref()? {
             "7.0" | "7.2" | "7.5" | "8.0" => 64.0,

@@ -1,4 +1,4 @@
-//! The activation exercise: greyscale values normalized, weighed and activated.
+//! The activation exercise: greyscale values are normalized, weighted and activated.
 
 use activation_functions::{
     LengthMismatch, Step, TOLERANCE, activate, activate_rayon, fused_gpu, fused_rayon, normalize, normalize_rayon,
@@ -17,7 +17,8 @@ use crate::figures::Activation;
 /// The exercise's number of values.
 const VALUES: usize = 1_000_000;
 
-/// Integral greyscale values, uniform in 0…254, and normal weights with mean 0.5 and standard deviation 0.1.
+/// Integral greyscale values, uniform in 0…254, and normally distributed weights with mean 0.5 and
+/// standard deviation 0.1.
 pub(super) struct Input {
     pub(super) values: Vec<f32>,
     pub(super) weights: Vec<f32>,

@@ -9,7 +9,7 @@ use super::product::{Input, SIZE};
 use super::{MeasureError, Plan};
 use crate::figures::{KernelCounts, RungCounts};
 
-/// Runs every rung of one block on the interpreter and verifies its result.
+/// Runs every single-block rung on the interpreter and verifies its result.
 pub(super) fn count(plan: &Plan) -> Result<KernelCounts, MeasureError> {
     let Some(variant) = PtxVariant::newest(&kernels_gpu::PTX) else {
         return Err(MeasureError::Device("there is no PTX".to_owned()));

@@ -24,7 +24,8 @@ pub(super) struct Inputs<'a> {
     pub(super) dataset: &'a Dataset,
 }
 
-/// Times the kernels by GPU events and the functions with copies by host time; the processor's times are passed in.
+/// Times the kernels by GPU events, and the functions with copies by host time. The processor's
+/// times are passed in.
 pub(super) fn measure(
     plan: &Plan,
     device: &Device,
@@ -112,7 +113,7 @@ impl Timer<'_> {
         })
     }
 
-    /// Times a kernel by GPU events; `launch` gets the number of the call.
+    /// Times a kernel by GPU events. `launch` receives the number of the call.
     fn kernel<E: From<Error> + std::fmt::Display>(
         &self,
         name: &'static str,
@@ -137,7 +138,7 @@ impl Timer<'_> {
     }
 }
 
-/// The times on the number of threads with the lowest median.
+/// The times for the number of threads with the lowest median.
 fn fastest(ladder: &[OnThreads]) -> Result<OnThreads, MeasureError> {
     let fastest = ladder.iter().min_by(|a, b| a.times.median.total_cmp(&b.times.median));
     fastest.copied().ok_or(MeasureError::NoTime { version: "the processor" })

@@ -1,4 +1,4 @@
-//! Interleaved timing of several versions (round-robin), so that a transient disturbance affects all of them.
+//! Interleaved timing of several versions (round-robin): a transient disturbance affects all of them.
 
 use std::num::NonZeroUsize;
 
@@ -19,7 +19,7 @@ pub(crate) struct Version<'a> {
 }
 
 impl<'a> Version<'a> {
-    /// `work`, run on a pool; its result is dropped outside the timed span.
+    /// Times `work` on a pool. Its result is dropped outside the timed span.
     pub(crate) fn new<R>(
         name: &'static str,
         repeats: NonZeroUsize,
@@ -36,7 +36,7 @@ impl<'a> Version<'a> {
     }
 }
 
-/// Times all versions round-robin for `rounds` rounds; the times are in the order of `versions`.
+/// Times all versions round-robin for `rounds` rounds. Returns the times in the order of `versions`.
 pub(crate) fn time_interleaved(rounds: usize, mut versions: Vec<Version>) -> Result<Vec<OnThreads>, MeasureError> {
     for _ in 0..rounds {
         for version in &mut versions {
@@ -47,8 +47,8 @@ pub(crate) fn time_interleaved(rounds: usize, mut versions: Vec<Version>) -> Res
     versions.into_iter().map(Version::times).collect()
 }
 
-/// Times `one` version and `ladders` of versions by ascending number of threads, all interleaved; returns `one`'s times
-/// and the ladders'.
+/// Times `one` version and `ladders` of versions by ascending number of threads, all interleaved.
+/// Returns the times of `one` and of the ladders.
 pub(crate) fn one_and_ladders<const N: usize>(
     rounds: usize,
     one: Version,
@@ -80,7 +80,7 @@ mod tests {
         };
         let times = time_interleaved(2, vec![version(&pools[0]), version(&pools[1])]).unwrap();
         assert_eq!(times.iter().map(|on| (on.threads, on.times.repeats)).collect::<Vec<_>>(), [(1, 2), (3, 2)]);
-        // One warm-up and one repeat each, in two rounds.
+        // One warm-up and one repeat each, over two rounds.
         assert_eq!(*calls.lock().unwrap(), [1, 1, 3, 3, 1, 1, 3, 3]);
     }
 }

@@ -1,4 +1,4 @@
-//! The processor's roofs: bandwidth of reads, and rate of multiply-adds in registers.
+//! Measures the processor's roofs: read bandwidth, and the rate of multiply-adds in registers.
 
 use kernels_cpu::InstructionSet;
 use kernels_cpu::roofline::{multiply_adds, sum_of_reads};
@@ -9,12 +9,12 @@ use super::interleaved::{Version, time_interleaved};
 use super::{MeasureError, Plan};
 use crate::figures::Roofs;
 
-/// Elements that one task reads, as in a task of the maximum.
+/// Elements read per task, as in a task of the maximum.
 const ELEMENTS_PER_TASK: usize = 32 * 1024;
 /// Steps of multiply-adds per thread: about a millisecond.
 const STEPS: u64 = 400_000;
 
-/// Measures both roofs on each pool; the data that is read is the maximum's operands.
+/// Measures both roofs on each pool. The data to read are the maximum's operands.
 pub(super) fn measure(plan: &Plan, pools: &[ThreadPool], a: &[i32], b: &[i32]) -> Result<Vec<Roofs>, MeasureError> {
     let set = InstructionSet::detect();
     let reading = pools.iter().map(|pool| {

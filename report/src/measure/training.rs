@@ -1,4 +1,4 @@
-//! Training of the homework's network, with its accuracy over time.
+//! Trains the homework's network and records its accuracy over time.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow;
@@ -17,11 +17,11 @@ use crate::figures::{GpuTraining, Point, Run, StepTimes, Training};
 
 const PRESET: Preset = Preset::Homework;
 
-/// Points of the first epoch at which the accuracy is measured, in epochs: denser while it rises fast.
+/// Points in the first epoch for measuring the accuracy, in epochs: denser while it rises fast.
 const FIRST_MOMENTS: [f64; 6] = [1.0 / 64.0, 1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0];
-/// Interval of measurements from the first epoch on, in epochs.
+/// Interval between measurements after the first epoch, in epochs.
 const INTERVAL: f64 = 0.5;
-/// The steps whose phases are timed are those of this part of an epoch.
+/// Phases are timed for the steps of this fraction of an epoch.
 const EPOCH_PART: usize = 4;
 
 /// The images of a training run.
@@ -51,8 +51,8 @@ impl Images {
     }
 }
 
-/// One training run per seed of the plan, on the processor with one thread per core; `progress` is called with each
-/// seed.
+/// One training run per seed of the plan, on the processor with one thread per core. Calls
+/// `progress` with each seed.
 pub(super) fn on_the_processor(
     plan: &Plan,
     dataset: &Dataset,
@@ -86,7 +86,7 @@ pub(super) fn on_the_processor(
     })
 }
 
-/// The phases of a step on each number of threads that has a core for each. The numbers take turns.
+/// The phases of a step, for each number of threads that has enough cores. The numbers alternate.
 fn step_times(plan: &Plan, images: &Images) -> Result<Vec<StepTimes>, MeasureError> {
     let hyperparameters = PRESET.hyperparameters();
     let parameters = initial_parameters(PRESET.architecture().map_err(MeasureError::training)?, &hyperparameters);
@@ -129,8 +129,8 @@ pub(super) fn on_the_gpu(device: &Device, dataset: &Dataset) -> Result<GpuTraini
     Ok(GpuTraining { data: dataset.name.clone(), curve: run.curve, test_accuracy: run.test_accuracy })
 }
 
-/// Trains, and pauses at each moment to evaluate; evaluations do not count as training time. Also returns the engine's
-/// device name.
+/// Trains, pausing at each moment for an evaluation. Evaluations do not count as training time.
+/// Also returns the engine's device name.
 fn train<E: Engine>(
     mut engine: E,
     images: &Images,
@@ -168,8 +168,8 @@ fn train<E: Engine>(
     Ok((Run { seed, curve, test_accuracy: test.accuracy() }, name))
 }
 
-/// The steps, counted over all epochs, at which training pauses for an evaluation. Ends of epochs are left out, since
-/// the trainer evaluates there.
+/// The steps, counted over all epochs, at which training pauses for an evaluation. The ends of
+/// epochs are excluded, since the trainer evaluates there.
 fn moments(epochs: usize, steps: usize) -> Vec<usize> {
     let later = (1..).map(|count| 1.0 + INTERVAL * f64::from(count)).take_while(|moment| *moment < epochs as f64);
     let moments = FIRST_MOMENTS.into_iter().chain(later).map(|moment| (moment * steps as f64).round() as usize);
@@ -182,7 +182,8 @@ fn seconds_of(history: &[EpochRecord]) -> f64 {
     history.iter().map(|record| record.seconds).sum()
 }
 
-/// An observer that stops a training run at step `next` and records the evaluations at ends of epochs.
+/// An observer that stops a training run at step `next` and records the evaluations at the ends of
+/// epochs.
 struct StopAtMoment {
     next: usize,
     curve: Vec<Point>,
@@ -209,7 +210,7 @@ mod tests {
     #[test]
     fn the_accuracy_is_measured_often_while_it_rises_fast() {
         assert_eq!(moments(3, 64), [1, 2, 4, 8, 16, 32, 96, 160]);
-        // The end of the epoch is left out.
+        // The end of the epoch is excluded.
         assert_eq!(moments(1, 2), [1]);
     }
 }

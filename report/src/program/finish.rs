@@ -4,7 +4,7 @@ use report::typeset;
 
 use super::Arguments;
 
-/// The command that makes the report of saved figures.
+/// The command that makes the report from saved figures.
 pub(super) fn command(arguments: &Arguments, saved: &Path) -> String {
     let Arguments { assignment, out, author, notes, zip, html, .. } = arguments;
     let run = if typeset::is_dev() { "cargo run -p report --" } else { "cargo run --release -p report --" };
@@ -24,7 +24,7 @@ pub(super) fn command(arguments: &Arguments, saved: &Path) -> String {
     words.join(" ")
 }
 
-/// A word of a shell's command, in quotes where it needs them.
+/// A word of a shell command, quoted if necessary.
 fn quoted(word: &str) -> String {
     let in_paths = if cfg!(windows) { "/._-:\\" } else { "/._-:" };
     let is_plain = |letter: char| letter.is_alphanumeric() || in_paths.contains(letter);

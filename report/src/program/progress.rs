@@ -3,7 +3,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A progress bar on stderr with one step per stage; lines if stderr is not a terminal.
+/// A progress bar on stderr with one step per stage. Prints lines if stderr is not a terminal.
 pub(super) struct Progress {
     stages: &'static [&'static str],
     bar: ProgressBar,
@@ -20,7 +20,7 @@ impl Progress {
         Self { stages, bar, stage: RefCell::default(), start: Instant::now() }
     }
 
-    /// Reports that a stage begins, or continues with item `what`.
+    /// Reports that a stage begins or continues with item `what`.
     pub(super) fn stage(&self, stage: &str, what: &str) {
         let index = self.stages.iter().position(|known| *known == stage).unwrap_or_default();
         self.bar.set_position(index as u64);

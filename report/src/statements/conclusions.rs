@@ -26,12 +26,12 @@ pub(super) fn summary(figures: &Figures) -> Vec<Statement> {
     sentences
 }
 
-/// The processor's name, or a description without one.
+/// The processor's name, or a description if it has none.
 fn processor_name(processor: &str) -> String {
     if processor.is_empty() { "a processor of unknown name".to_owned() } else { processor.to_owned() }
 }
 
-/// The last section, one item per statement.
+/// The conclusions, one item per statement.
 pub(super) fn conclusions(figures: &Figures) -> Vec<Statement> {
     let Figures { maximum, product, activation, .. } = figures;
     let cores = figures.machine.cores;
@@ -62,7 +62,7 @@ pub(super) fn conclusions(figures: &Figures) -> Vec<Statement> {
     items
 }
 
-/// The gain over the loops by the code, on one thread, and by threads. None if nothing was measured.
+/// The gain over the loops from the code on one thread, and from threads. `None` if nothing was measured.
 fn code_and_threads(name: &str, ladder: &[OnThreads], loops: &Timed, cores: usize) -> Option<String> {
     let (one, all) = (ladder.first()?, on_all_cores(ladder, cores)?);
     let code = match compare(&one.times, &loops.times) {
@@ -96,7 +96,7 @@ fn fastest_peers(figures: &Figures) -> Vec<Statement> {
     compared.collect()
 }
 
-/// The shares of the roofs that the maximum and the product reach.
+/// The fractions of the roofs that the maximum and the product reach.
 fn roofs(figures: &Figures) -> Option<String> {
     let cores = figures.machine.cores;
     let share = |ladder: &[OnThreads], demand| {
@@ -117,7 +117,7 @@ fn roofs(figures: &Figures) -> Option<String> {
     ))
 }
 
-/// The effect of more threads than cores on both exercises.
+/// The effect on both exercises of using more threads than cores.
 fn oversubscription(figures: &Figures) -> String {
     let cores = figures.machine.cores;
     let verdict = |ladder: &[OnThreads]| {

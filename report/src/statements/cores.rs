@@ -14,9 +14,9 @@ pub(crate) enum Demand {
     Arithmetic(f64),
 }
 
-/// Minimum share of the roof of a version that is bound by it.
+/// Minimum fraction of the roof for a version that is bound by it.
 const BOUND_SHARE: f64 = 0.6;
-/// Maximum plausible share of the roof; above it, the roof was measured too low.
+/// Maximum plausible fraction of the roof. Above it, the roof was measured too low.
 pub(crate) const MAX_SHARE: f64 = 1.05;
 
 /// The sentences about a version on ascending numbers of threads.
@@ -42,13 +42,14 @@ pub(super) fn explain(
     sentences
 }
 
-/// The speed-up over one thread, by the medians.
+/// The speed-up over one thread, from the medians.
 pub(crate) fn speedup(one: &OnThreads, on: &OnThreads) -> f64 {
     one.times.median / on.times.median
 }
 
-/// Karp and Flatt's experimentally determined serial fraction: (1/S − 1/p) / (1 − 1/p). None outside 0 … 1: below it
-/// the speed-up exceeds the number of threads, above it more threads were slower.
+/// Karp and Flatt's experimentally determined serial fraction: (1/S − 1/p) / (1 − 1/p). `None`
+/// outside 0 … 1: below 0, the speed-up exceeds the number of threads; above 1, more threads were
+/// slower.
 pub(crate) fn serial_fraction(speedup: f64, threads: usize) -> Option<f64> {
     let processors = threads as f64;
     let fraction = (1.0 / speedup - 1.0 / processors) / (1.0 - 1.0 / processors);
@@ -67,7 +68,7 @@ fn efficiency_sentence(one: &OnThreads, on: &OnThreads) -> String {
     }
 }
 
-/// The speed-up of the fastest calls, if it is much larger than that of the medians.
+/// The speed-up of the fastest calls, if it is much larger than the speed-up of the medians.
 fn fastest_call_sentence(one: &OnThreads, on: &OnThreads) -> Option<String> {
     let (usual, best) = (speedup(one, on), one.times.min / on.times.min);
     (best > 1.2 * usual).then(|| {
@@ -80,7 +81,7 @@ fn fastest_call_sentence(one: &OnThreads, on: &OnThreads) -> Option<String> {
     })
 }
 
-/// The sentence about the bound of a version on all cores, by its share of the roof.
+/// The sentence about what limits a version on all cores, from the fraction of the roof that it reaches.
 fn bound_sentence(figures: &Figures, ladder: &[OnThreads], demand: Demand) -> String {
     let at = |threads| figures.roofs.iter().find(|roofs| roofs.threads == threads);
     let found = on_all_cores(ladder, figures.machine.cores).and_then(|on| Some((on, at(on.threads)?, at(1)?)));
@@ -121,8 +122,8 @@ fn bound_sentence(figures: &Figures, ladder: &[OnThreads], demand: Demand) -> St
     format!("{of_the_roof}: {verdict}.{scaling}")
 }
 
-/// The sentence about the ratio of the roof on all cores to that on one, which limits the speed-up of a version at the
-/// roof.
+/// Compares the roof on all cores with the roof on one core. The ratio limits the speed-up of a
+/// version at the roof.
 fn roof_scaling(threads: usize, all: &Roofs, one: &Roofs, demand: Demand) -> String {
     let (growth, what) = match demand {
         Demand::Memory(_) => (all.bytes_per_second() / one.bytes_per_second(), "when only reading"),
@@ -138,7 +139,7 @@ fn roof_scaling(threads: usize, all: &Roofs, one: &Roofs, demand: Demand) -> Str
     }
 }
 
-/// The share of the roof that a version's fastest call reaches.
+/// The fraction of the roof that a version's fastest call reaches.
 pub(crate) fn share_of_roof(on: &OnThreads, roofs: &Roofs, demand: Demand) -> f64 {
     match demand {
         Demand::Memory(bytes) => bytes / on.times.min / roofs.bytes_per_second(),
@@ -146,7 +147,7 @@ pub(crate) fn share_of_roof(on: &OnThreads, roofs: &Roofs, demand: Demand) -> f6
     }
 }
 
-/// The effect of more threads than cores, if measured.
+/// The effect of using more threads than cores, if measured.
 fn oversubscription_sentences(table: Table, name: &str, ladder: &[OnThreads], cores: usize) -> Vec<Statement> {
     let available = counted(cores, "core");
     let oversubscribed = ladder.iter().filter(|on| on.threads > cores).max_by_key(|on| on.threads);
@@ -161,7 +162,8 @@ fn oversubscription_sentences(table: Table, name: &str, ladder: &[OnThreads], co
     vec![comparison(table, &subject, [&object]), meaning.into()]
 }
 
-/// The growth of the spread under oversubscription; empty if a spread is unknown or does not clearly grow.
+/// The growth of the spread under oversubscription. Empty if a spread is unknown or does not
+/// clearly grow.
 fn spread_note(all: &OnThreads, oversubscribed: &OnThreads) -> String {
     let width = |on: &OnThreads| on.times.quartiles.map(|[lower, upper]| (upper - lower) / on.times.median);
     match (width(all), width(oversubscribed)) {

@@ -19,7 +19,7 @@ fn origin(figures: &Figures) -> String {
     }
 }
 
-/// The programs that failed on that machine, whose times are therefore not shown.
+/// The programs without times because they failed on that machine.
 fn failed(run: &GpuRun) -> String {
     if run.failed.is_empty() {
         return String::new();
@@ -119,7 +119,7 @@ pub(super) fn product(figures: &Figures) -> Vec<Statement> {
     sentences
 }
 
-/// The share of one multiprocessor's peak, since the kernels run as one block.
+/// The fraction of one multiprocessor's peak, since the kernels run as one block.
 fn one_multiprocessor(figures: &Figures) -> Option<String> {
     let run = figures.gpu.run()?;
     let (highest, peak) = (run.product.as_ref()?.rungs.last()?, run.gpu.multiprocessor_operations_per_second()?);
@@ -170,7 +170,7 @@ fn rung(name: &str) -> String {
     }
 }
 
-/// The share of the issued warp instructions that the result needs: multiply-adds on 32 lanes.
+/// The fraction of the issued warp instructions that the result needs: multiply-adds on 32 lanes.
 pub(crate) fn needed_share(counts: &KernelCounts, rung: usize) -> f64 {
     let issued = counts.rungs.get(rung).map_or(0, |rung| rung.warp_instructions);
     counts.needed() / 32.0 / issued.max(1) as f64
@@ -216,7 +216,8 @@ pub(super) fn in_short(figures: &Figures) -> Statement {
     }
 }
 
-/// The GPU's maximum against the processor's, without and with the copies; without a GPU, what was counted.
+/// Compares the GPU's maximum with the processor's, without and with copies. Without a GPU, states
+/// the counts.
 pub(super) fn conclusions(figures: &Figures) -> Vec<Statement> {
     let rows = rows(figures, Table::GpuMaximum);
     let (Some(run), [_, rayon, kernel, whole]) = (figures.gpu.run(), rows.as_slice()) else {

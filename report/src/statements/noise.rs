@@ -6,11 +6,12 @@ use crate::words::percent;
 
 /// Minimum interquartile range of a noisy measurement, relative to its median.
 const NOISY_SPREAD: f64 = 0.15;
-/// Minimum share of noisy measurements on a noisy machine.
+/// Minimum fraction of noisy measurements on a noisy machine.
 const NOISY_SHARE: f64 = 0.25;
 
-/// The sentence about a noisy machine: many measurements of the processor's versions have a wide interquartile range.
-/// More threads than cores do not count, since they disturb each other. None on a quiet machine.
+/// The sentence about a noisy machine, where many measurements of the processor's versions have a
+/// wide interquartile range. Measurements with more threads than cores are not counted, since those
+/// threads disturb each other. `None` on a quiet machine.
 pub fn noise(figures: &Figures) -> Option<String> {
     let Figures { maximum, product, activation, machine, .. } = figures;
     let ladders = [&maximum.rayon, &product.rayon, &activation.three_passes, &activation.fused];
@@ -18,7 +19,7 @@ pub fn noise(figures: &Figures) -> Option<String> {
     noise_of([&maximum.cpu, &product.trivial, &activation.cpu].into_iter().chain(ladders.map(|on| &on.times)))
 }
 
-/// The same of any times on at most one thread per core.
+/// The same sentence for any times measured on at most one thread per core.
 pub(crate) fn noise_of<'a>(times: impl Iterator<Item = &'a Times>) -> Option<String> {
     let spread = |times: &Times| times.quartiles.map(|[lower, upper]| (upper - lower) / times.median);
     let spreads: Vec<f64> = times.filter_map(spread).collect();

@@ -14,8 +14,8 @@ pub(super) fn sentences(figures: &Figures) -> Vec<Statement> {
     sentences
 }
 
-/// The sentences about a step on one thread and on all cores: the loss of each phase against the ideal time, which is
-/// that on one thread divided by the number of threads.
+/// Compares a step on one thread with a step on all cores: how much each phase loses against the
+/// ideal time, which is the time on one thread divided by the number of threads.
 pub(super) fn cores(figures: &Figures) -> Vec<Statement> {
     let steps = &figures.training.steps;
     let (Some(one), Some(team)) = (steps.first(), steps.last()) else {
@@ -118,7 +118,7 @@ pub(super) fn result(training: &Training) -> Statement {
     .into()
 }
 
-/// Whether the homework's target, which is set for MNIST, is reached.
+/// Whether the homework's target is reached. The target is set for MNIST.
 fn target(training: &Training) -> String {
     let target = accuracy(training.target);
     if !training.is_mnist {
@@ -151,7 +151,7 @@ fn to_target(training: &Training) -> Option<String> {
     Some(format!("The validation accuracy first reaches {} after {when} of training{of}.", accuracy(training.target)))
 }
 
-/// The share of the rise in accuracy during the first epoch.
+/// The fraction of the total rise in accuracy that happens in the first epoch.
 fn rise(training: &Training) -> Option<String> {
     let run = training.runs.first()?;
     let (first, last) = (run.curve.first()?, run.curve.last()?);

@@ -1,4 +1,4 @@
-//! Archives contain exactly the hand-in's files and those that they are built from.
+//! Archives contain exactly the hand-in's files and their dependencies.
 
 use std::ffi::OsStr;
 use std::io::Cursor;
@@ -153,7 +153,8 @@ fn the_archive_has_only_the_homework_and_what_it_is_built_from() {
     assert!(error.contains("Cargo.lock: it has no package utils"), "{error}");
 }
 
-/// What cargo says of an archive, which is unpacked into `folder`; it must succeed. None, and the test is skipped, if it lacks a library.
+/// Unpacks an archive into `folder` and returns cargo's output, which must report success. Returns
+/// `None`, and skips the test, if a library is missing.
 #[track_caller]
 fn cargo_in_archive(hand_in: HandIn, folder: &Path, arguments: &[&OsStr]) -> Option<String> {
     let bytes = archive(hand_in, &workspace(), b"%PDF-the report").unwrap();
@@ -161,7 +162,7 @@ fn cargo_in_archive(hand_in: HandIn, folder: &Path, arguments: &[&OsStr]) -> Opt
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(arguments).arg("--offline").current_dir(folder);
-    // What this workspace is compiled with, such as CI's lints, is not what the archive's reader has.
+    // The archive's reader does not have this workspace's compiler settings, such as CI's lints.
     for name in ["RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "RUSTFLAGS"] {
         command.env_remove(name);
     }
@@ -175,8 +176,8 @@ fn cargo_in_archive(hand_in: HandIn, folder: &Path, arguments: &[&OsStr]) -> Opt
     Some(stderr)
 }
 
-/// Each archive in a folder of its own is a workspace that cargo builds. The folders are always the same, so that a
-/// second run finds its dependencies compiled; the archives share them.
+/// Each archive, in a separate folder, is a workspace that cargo builds. The folders never change,
+/// so a second run finds its dependencies compiled. The archives share them.
 #[test]
 #[ignore = "compiles all that the homework depends on"]
 fn the_archives_build_by_themselves() {
@@ -192,7 +193,7 @@ fn the_archives_build_by_themselves() {
     }
 }
 
-/// Cargo finds each package of an archive, and all that it depends on.
+/// Cargo finds each package of an archive and all its dependencies.
 #[test]
 fn the_archives_are_workspaces() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use report::figures::{Exercise, MeasurementInfo, OnThreads, PeerTime, Peers};
 use super::figures::{around, recorded, without_gpu};
 use super::{assert_asks, texts_of};
 
-/// Figures as of a machine with two cores.
+/// Figures like those of a machine with two cores.
 pub(crate) fn figures() -> Figures {
     let on = |(threads, median): (usize, f64)| OnThreads { threads, times: around(median) };
     let kernel = |size: usize, trivial: f64, rayon: f64| KernelTimes {
@@ -114,7 +114,7 @@ fn every_question_of_assignment_2_is_answered_from_the_figures() {
     }
 }
 
-/// Those of the longest report: all peers, and a GPU.
+/// Figures for the longest report: all peers, and a GPU.
 pub(crate) fn figures_with_a_gpu_and_all_peers() -> Figures {
     let mut figures = figures();
     for size in [3, 5, 7] {
@@ -142,7 +142,7 @@ fn a_gpu_and_all_peers_are_compared() {
     assert!(!text.contains("No GPU times are stated"));
 }
 
-/// Those of a machine that did other work, too.
+/// Figures of a machine that also did other work.
 pub(crate) fn noisy_figures() -> Figures {
     let mut figures = figures();
     let wide = Times { quartiles: Some([1e-3, 3e-3]), ..around(1e-3) };
@@ -158,7 +158,7 @@ fn a_noisy_machine_is_reported_in_hw2() {
     assert_eq!(document(&noisy_figures(), None, &[]).unwrap().value["noise"], noise);
 }
 
-/// Without SciPy no figure of it is stated, only that it was not measured.
+/// Without SciPy, the report states only that it was not measured, and no figures for it.
 #[test]
 fn peers_that_were_not_measured_have_no_figures() {
     let missing = "SciPy was not measured: the package scipy is not installed".to_owned();
@@ -167,7 +167,7 @@ fn peers_that_were_not_measured_have_no_figures() {
     assert!(text.contains(&missing) && text.matches("SciPy").count() == 1, "{text}");
 }
 
-/// No figures, and absurd ones: figures are read from a file.
+/// Missing figures and absurd ones: figures may come from a file.
 pub(crate) fn missing_and_extreme_figures() -> [Figures; 2] {
     let mut empty = figures();
     empty.correlation.kernels.clear();

@@ -13,7 +13,7 @@ use super::figures::without_gpu;
 use super::program::run;
 use super::{assert_asks, texts_of};
 
-/// Figures as of a machine with two cores, on which two ranks gain in large batches only.
+/// Figures like those of a machine with two cores, where two ranks gain only with large batches.
 pub(crate) fn figures() -> Figures {
     let run = |ranks: usize, batch: usize, seconds: f64, accuracy: f64| Trained {
         ranks,
@@ -126,7 +126,7 @@ pub(crate) const QUESTIONS: [&str; 13] = [
     "What is the complexity of both?",
 ];
 
-/// No figures, and absurd ones: figures are read from a file.
+/// Missing figures and absurd ones: figures may come from a file.
 pub(crate) fn missing_and_extreme_figures() -> [Figures; 2] {
     let mut empty = figures();
     empty.all_reduce.clear();
@@ -178,12 +178,12 @@ fn options_of_other_assignments_are_rejected() {
     }
 }
 
-/// Short training runs and all-reduces on ranks of `mpiexec`, as the report starts them.
+/// Runs short training runs and all-reduces on ranks of `mpiexec`, started like the report's.
 #[test]
 fn ranks_do_their_jobs() {
     let mpiexec = match Ranks::find().unwrap() {
         Ranks::ByMpiexec(mpiexec) => mpiexec,
-        // Also an mpiexec whose library is of another processor.
+        // Or an mpiexec with a library for another processor.
         other => return skip(Need::Mpi, &format!("{other:?}; {}", mpi_driver::INSTALL)),
     };
     let train =
@@ -209,7 +209,7 @@ fn ranks_do_their_jobs() {
     let job = Job::AllReduce { lengths, repeats: NonZeroUsize::MIN, seed: 1 };
     let Done::AllReduce(measured) = run(2, &job) else { panic!("it measures") };
     assert_eq!(measured.iter().map(|row| (row.length, row.wrong)).collect::<Vec<_>>(), [(100, 0), (5000, 0)]);
-    // A job that fails ends all ranks, with a line of the reason.
+    // A job that fails ends all ranks and prints the reason in one line.
     let mut command = ranks_by(&mpiexec, 2);
     let job = Job::Train(TrainJob { mode, batch: 16, epochs: 1, images: 100_000, seed: 1, data: None });
     command.arg(cargo_bin("report")).env("REPORT_JOB", serde_json::to_string(&job).unwrap());

@@ -1,4 +1,4 @@
-//! Synthetic figures for the tests, not measured.
+//! Synthetic figures for the tests. None of them was measured.
 
 use report::Times;
 use report::figures::*;
@@ -123,7 +123,7 @@ pub(crate) fn without_gpu() -> Figures {
     }
 }
 
-/// A GPU's figures with those of its machine's processor.
+/// A GPU's figures, with the figures of its machine's processor.
 pub(crate) fn gpu_run() -> GpuRun {
     let rung = |(name, median): (&str, f64)| RungTimes { name: name.to_owned(), times: recorded(median) };
     let rungs = [

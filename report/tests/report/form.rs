@@ -29,7 +29,7 @@ fn a_form_asks_what_the_report_answers_and_answers_nothing() {
     assert_eq!(tables.count(), 3);
 }
 
-/// Nothing is measured: neither the options of a measurement nor of what is made of it.
+/// Nothing is measured, so a form accepts neither measurement options nor options for their results.
 #[test]
 fn a_form_takes_no_options_of_a_measurement() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,7 @@
-//! After its first call, a GPU function with copies allocates, frees and fills nothing, and its copies and launches have this order.
+//! After its first call, a GPU function with copies allocates, frees and fills nothing. Its copies
+//! and launches have a fixed order.
 //!
-//! The driver is the stand-in, which logs its calls: it runs no kernel of these functions.
+//! The driver is the stand-in, which logs its calls and runs no kernel.
 
 #[path = "../../../rust-cuda/gpu/tests/support/stand_in.rs"]
 mod stand_in;
@@ -15,8 +16,8 @@ use max_functions::max_gpu;
 use ndarray::Array2;
 use test_support::{in_own_process, is_own_process};
 
-/// Calls `function` three times in a process of its own that has the stand-in as its driver, and compares the calls of the driver in the
-/// last two with `expected`.
+/// Calls `function` three times in a separate process that has the stand-in as its driver. Compares
+/// the driver calls of the last two with `expected`.
 fn check(test: &str, function: impl Fn(&Device), expected: &[Vec<String>]) {
     let test = format!("functions_with_copies::{test}");
     let body = || {
@@ -47,13 +48,14 @@ fn check(test: &str, function: impl Fn(&Device), expected: &[Vec<String>]) {
     let _ = std::fs::remove_file(log);
 }
 
-/// The calls of the driver so far; launches without their shapes.
+/// The driver calls so far. Launches are listed without their shapes.
 fn logged() -> Vec<String> {
     let text = std::fs::read_to_string(std::env::var_os("STAND_IN_LOG").unwrap()).unwrap();
     text.lines().map(|line| line.split(" grid").next().unwrap_or(line).to_owned()).collect()
 }
 
-/// The calls of a copy "to" or "from" the device, by way of four chunks of a mebibyte: a fifth chunk would wait for the first.
+/// The calls for a copy "to" or "from" the device through four one-mebibyte chunks. A fifth chunk
+/// would wait for the first.
 fn copy(direction: &str, bytes: usize) -> Vec<[String; 2]> {
     const CHUNK: usize = 1 << 20;
     let chunks = (0..bytes).step_by(CHUNK).map(|first| CHUNK.min(bytes - first));
@@ -65,7 +67,7 @@ fn wait() -> String {
     "wait for 1 copies".to_owned()
 }
 
-/// The calls of a download: all chunks are queued at once.
+/// The calls for a download: all chunks are queued at once.
 fn download(bytes: usize) -> Vec<String> {
     let queued = copy("from", bytes);
     [queued.concat(), vec![wait(); queued.len()]].concat()
@@ -76,7 +78,7 @@ fn the_maximum() {
     let [a, b] = [1, 2].map(|value| Array2::from_elem((1000, 1000), value));
     let function = |device: &Device| drop(max_gpu(device, &a, &b).unwrap());
     let up = copy("to", 4_000_000);
-    // The second matrix's chunks wait for the first one's.
+    // The second matrix's chunks wait for the first matrix's.
     let second = up.iter().flat_map(|calls| [&[wait()], &calls[..]].concat()).collect();
     let launch = vec!["launch max_kernel".to_owned()];
     check("the_maximum", function, &[up.concat(), second, launch, download(4_000_000)]);
@@ -93,7 +95,7 @@ fn the_product() {
     );
 }
 
-/// Values are packed into page-locked memory, which the driver copies.
+/// Values are packed into page-locked memory for the driver to copy.
 #[test]
 fn the_activation() {
     let values = vec![1.0_f32; 500_000];

@@ -1,4 +1,4 @@
-//! The report's tests. Those in `typeset` are ignored, since they build Typst; CI runs them by name.
+//! The report's tests. The tests in `typeset` are ignored because they build Typst. CI runs them by name.
 
 mod archive;
 mod assignment2;
@@ -14,7 +14,7 @@ mod typeset;
 use report::document::Document;
 use serde_json::Value;
 
-/// The texts of a document's questions and answers, a line each.
+/// The texts of a document's questions and answers, one per line.
 fn texts_of(document: &Document) -> String {
     fn add(value: &Value, texts: &mut String) {
         match value {

@@ -1,5 +1,5 @@
-//! The program without Cargo, as here no report is typeset: invalid input is rejected with one line and exit code 2, and
-//! nothing else is lost with the report.
+//! Runs the program without Cargo, so no report is typeset. Invalid input is rejected with one line
+//! and exit code 2, and a failure to typeset loses nothing but the report.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ use super::figures::with_recorded_gpu;
 /// A cargo that does not exist.
 const NO_CARGO: &str = "/nowhere/cargo";
 
-/// Exit code, stdout and stderr of the program without Cargo.
+/// Exit code, stdout and stderr of the program, run without Cargo.
 pub(crate) fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     run_with_cargo(NO_CARGO.as_ref(), arguments)
 }
 
-/// Exit code, stdout and stderr of the program with another program as Cargo.
+/// Exit code, stdout and stderr of the program, run with another program as Cargo.
 pub(crate) fn run_with_cargo(cargo: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = cargo_bin_cmd!("report").env("CARGO", cargo).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -38,7 +38,7 @@ fn without_cargo_given_figures_are_printed_and_nothing_is_written() {
     let figures = with_recorded_gpu();
     std::fs::write(path("figures.json"), serde_json::to_string(&figures).unwrap()).unwrap();
     let (given, out) = (path("figures.json"), path("hw1.pdf"));
-    // This program does not know Cargo's options.
+    // This program rejects Cargo's options.
     let fails = cargo_bin!("report");
     for (cargo, reason) in [
         (NO_CARGO.as_ref(), format!("{NO_CARGO} does not start (")),
@@ -54,7 +54,7 @@ fn without_cargo_given_figures_are_printed_and_nothing_is_written() {
     }
 }
 
-/// Figures are read from a file: no counts in it may cause an overflow.
+/// Figures may come from a file: no counts in it may cause an overflow.
 #[test]
 fn extreme_figures_do_not_overflow() {
     let folder = tempfile::tempdir().unwrap();
@@ -121,7 +121,7 @@ fn invalid_input_is_rejected_in_one_line_and_writes_nothing() {
     let before = names_in(folder.path());
     let (below_file, out, good) = (path("bad.json/hw1.pdf"), path("new/hw1.pdf"), path("good.json"));
     let (missing_notes, long_notes) = (path("missing.md"), path("long.md"));
-    // Windows has other words for it.
+    // Windows phrases the error differently.
     let no_such_file = if cfg!(windows) { "missing.md: " } else { "missing.md: No such file" };
     let cases: [(&[&str], &str); 10] = [
         (&["--figures", &path("missing.json"), "--out", &out], "cannot read the figures in"),

@@ -1,4 +1,4 @@
-//! The choice of sentences by the figures.
+//! The figures determine which sentences appear.
 
 use report::figures::{Counts, FailedProgram, Gpu, OnThreads};
 use report::statements::{self, Section};
@@ -40,7 +40,7 @@ fn faster_slower_and_no_clear_difference_are_distinguished() {
 #[test]
 fn the_bound_follows_from_the_share_of_the_roof() {
     let mut figures = without_gpu();
-    // 8 MB in 98 % of 170 µs; the roof is 8 MB in 98 % of 125 µs.
+    // 8 MB in 98 % of 170 µs. The roof is 8 MB in 98 % of 125 µs.
     let said = text(&figures, Section::MaximumCores);
     assert_says(
         &said,
@@ -65,7 +65,7 @@ fn the_bound_follows_from_the_share_of_the_roof() {
         &["12 % of the roof of 408 GB/s: it is not memory-bound; at the roof it would be 8.50 times as fast."],
     );
 
-    // A roof that is lower than the measured bandwidth is invalid.
+    // A roof below the measured bandwidth is invalid.
     figures.roofs[1].reading = around(500e-6);
     let said = text(&figures, Section::MaximumCores);
     assert_says(&said, &["294 % of the roof of 16.3 GB/s: the roof was measured too low, and no bound is stated."]);
@@ -228,7 +228,7 @@ fn counts_are_called_counts() {
     let mut figures = without_gpu();
     let said = text(&figures, Section::ProductGpu);
     assert_says(&said, &["100,000,000 for rung 5 (wide, buffered), 15.0 times fewer; these are counts, not times"]);
-    // 784 · 785 / 2 · 128 / 32 of 48.4 and of 3.23 million.
+    // 784 · 785 / 2 · 128 / 32, relative to 48.4 million and to 3.23 million.
     assert_says(&said, &["3 % are multiply-adds that the result needs in rung 1 (naive), and 38 % in rung 5"]);
     figures.counts = Counts::Missing("the PTX is not understood".to_owned());
     assert_says(&text(&figures, Section::ProductGpu), &["instructions were not counted: the PTX is not understood."]);
@@ -279,7 +279,7 @@ fn more_threads_than_cores_are_marked_and_have_no_serial_fraction() {
 fn a_noisy_machine_is_stated_in_one_sentence() {
     let mut figures = without_gpu();
     assert_eq!(statements::noise(&figures), None);
-    // More threads than cores disturb each other: their spread says nothing about the machine.
+    // More threads than cores disturb each other, so their spread says nothing about the machine.
     let wide = |times: Times| Times {
         quartiles: Some([0.9 * times.median, 1.3 * times.median]),
         min: 0.5 * times.median,

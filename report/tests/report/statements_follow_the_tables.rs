@@ -9,7 +9,7 @@ use report::timed::Table;
 
 use super::figures::{gpu_run, without_gpu};
 
-/// Times over nine powers of ten, often close to each other, with and without quartiles.
+/// Times over nine powers of ten, often close together, with and without quartiles.
 fn times() -> impl Strategy<Value = Times> {
     let median = prop_oneof![Just(1e-3), 0.9e-3..1.1e-3, (-8.0_f64..1.0).prop_map(|power| 10.0_f64.powf(power))];
     (median, 0.0..0.5_f64, 0.0..0.5_f64, any::<bool>(), 1_usize..200).prop_map(
@@ -85,7 +85,7 @@ prop_compose! {
     }
 }
 
-/// The median in the row `label` of a table, as text and in seconds.
+/// The median in the table row `label`, as text and in seconds.
 fn shown(figures: &Figures, table: Table, label: &str) -> (String, f64) {
     let rows = tables::times(figures, table).rows;
     let row =
@@ -109,7 +109,7 @@ fn follows_its_table(figures: &Figures, statement: &Statement, comparison: &Comp
     let named = format!("{object} at {shown_object}");
     let before = text.split(&named).next().unwrap();
     assert!(before.len() < text.len(), "{text} does not contain {named}");
-    // Shown times have four digits.
+    // Times are shown with four digits.
     let (faster, slower) = (a < b * (1.0 - MIN_DIFFERENCE / 2.0), b < a * (1.0 - MIN_DIFFERENCE / 2.0));
     match verdict {
         Verdict::Faster(factor) => {

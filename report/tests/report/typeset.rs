@@ -24,8 +24,8 @@ fn typeset(document: &Document, with_html: bool) -> Pages {
     pages
 }
 
-/// The text of each page without whitespace and hyphens, which line breaks add and remove; None, with a skip message,
-/// if pdftotext is missing.
+/// The text of each page without whitespace and hyphens, which line breaks add and remove. Returns
+/// `None`, and prints a skip message, if pdftotext is missing.
 fn texts_of(pages: &Pages) -> Option<Vec<String>> {
     let mut command = Command::new("pdftotext");
     let child = command.args(["-enc", "UTF-8", "-", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
@@ -52,8 +52,8 @@ fn squeezed(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_whitespace() && *letter != '-').collect()
 }
 
-/// Asserts that an assignment's PDF has each question of its document as a numbered heading, in order, and below it the
-/// answer's paragraphs, captions and cells. Returns its text.
+/// Asserts that an assignment's PDF has each question of its document as a numbered heading, in
+/// order, followed by the answer's paragraphs, captions and cells. Returns its text.
 #[track_caller]
 fn assert_has_answers(document: &Document, pages: &Pages) -> Option<String> {
     let texts = texts_of(pages)?;

@@ -1,4 +1,5 @@
-//! What is read and written: a document as JSON, and the report made of it as JSON. Files in them are in base64.
+//! The program's input and output: a document as JSON, and the finished report as JSON. Files
+//! inside them are in base64.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +35,7 @@ pub struct Document {
     pub pictures: BTreeMap<String, File>,
 }
 
-/// A file's content; in JSON a text in base64.
+/// A file's content. In JSON, it is base64 text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File(pub Vec<u8>);
 

@@ -1,4 +1,5 @@
-//! Typesetting of a report's document with Typst: one template and embedded fonts, without disk and network.
+//! Typesets a report's document with Typst, using one template and embedded fonts, without disk or
+//! network access.
 
 pub mod document;
 
@@ -30,7 +31,8 @@ fn source_of(template: Template) -> (&'static str, &'static str) {
 
 const REFERENCES: &str = include_str!("../template/references.yml");
 
-/// An error of Typst: the template does not match its input. This is a bug in the template, not in the figures.
+/// An error from Typst: the template does not match its input. This is a bug in the template, not
+/// in the figures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the report could not be typeset: {0}")]
 pub struct TypesetError(String);
@@ -76,7 +78,7 @@ struct TemplateWorld {
 }
 
 impl TemplateWorld {
-    /// The world for a document and a target, `paged` or `html`.
+    /// The world for a document and a target (`paged` or `html`).
     fn of(document: &Document, target: &str) -> Result<Self, TypesetError> {
         let inputs: Dict = [("target".into(), target.into_value())].into_iter().collect();
         let (name, template) = source_of(document.template);
@@ -101,7 +103,7 @@ impl TemplateWorld {
         })
     }
 
-    /// The first error, with its line in the template.
+    /// Describes the first error, with its line in the template.
     fn explained(&self, errors: &[SourceDiagnostic]) -> TypesetError {
         let Some(error) = errors.first() else { return TypesetError("Typst reported no reason".to_owned()) };
         let source = [&self.template, &self.shared].into_iter().find(|source| error.span.id() == Some(source.id()));

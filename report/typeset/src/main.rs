@@ -1,4 +1,4 @@
-//! Reads a document on stdin and writes the report made of it on stdout, both as JSON.
+//! Reads a document from stdin and writes the report made from it to stdout, both as JSON.
 
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ Usage: typeset [--html]
 Options:
   --html  Also write the report as one self-contained HTML page";
 
-/// Exit code of invalid input, as of all programs of the repository.
+/// Exit code for invalid input, as in all programs of the repository.
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The report of the document on stdin, as JSON.
+/// Makes the report for the document on stdin, as JSON.
 fn report(with_html: bool) -> Result<String, String> {
     let mut input = String::new();
     io::stdin().read_to_string(&mut input).map_err(|error| format!("cannot read the document: {error}"))?;

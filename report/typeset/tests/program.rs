@@ -1,4 +1,5 @@
-//! The program makes a PDF file and a page of a document, and says in one line what is wrong with another.
+//! The program makes a PDF file and an HTML page from a document. It reports an invalid document in
+//! one line.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -7,7 +8,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-/// A PNG file of one grey pixel.
+/// A PNG file of one gray pixel.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==";
 
 /// Exit code, stdout and stderr of the program.
@@ -15,7 +16,7 @@ fn run(arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_typeset"));
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A program that rejects its arguments reads nothing.
+    // A program that rejects its arguments does not read its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Times of the correlations.
+//! Times the correlations.
 
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
@@ -18,14 +18,14 @@ use crate::measure::{MeasureError, pool};
 
 /// Rows and columns of the image.
 const SIZE: [usize; 2] = [1000, 1000];
-/// The assignment's sizes of kernels, which the peers are timed with.
+/// The assignment's kernel sizes, which are also timed for the peers.
 pub(super) const PEERS_SIZES: [usize; 3] = [3, 5, 7];
-/// A larger kernel.
+/// The size of a larger kernel.
 const LARGE: usize = 15;
-/// Rows and columns on which the GPU version is checked where it is simulated.
+/// Rows and columns for checking the GPU version in the simulator.
 const SIMULATED: usize = 100;
 
-/// Checks every version with every kernel, then times them, interleaved.
+/// Checks every version with every kernel, then times them in an interleaved order.
 pub(super) fn measure(
     plan: &Plan,
     device: &Device,
@@ -68,7 +68,7 @@ fn check(device: &Device, kernel: &Array2<f32>, image: &Array2<f32>) -> Result<(
     Reference::of(kernel, &part).verify(&result).map_err(wrong("correlation_gpu"))
 }
 
-/// The kernel alone, by GPU events, and the function with copies.
+/// Times the kernel alone by GPU events, and the function with copies.
 fn on_the_gpu(
     plan: &Plan,
     device: &Device,

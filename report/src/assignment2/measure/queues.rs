@@ -1,4 +1,4 @@
-//! Workers that serve a queue, and what passes an image between threads.
+//! Times workers that serve a queue, and ways to pass an image between threads.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -13,13 +13,13 @@ use crate::assignment2::Augmentation;
 use crate::figures::OnThreads;
 use crate::measure::MeasureError;
 
-/// Images of a timed call: some milliseconds.
+/// Number of images per timed call: a few milliseconds.
 const IMAGES: usize = 500;
 
 /// A version to time: its name, and a call.
 type Version<'a> = (&'static str, Box<dyn Fn() -> Result<(), MeasureError> + 'a>);
 
-/// Adds the times of an image's ways to those of training. The versions take turns.
+/// Adds the times of passing an image to those of training. The versions alternate.
 pub(super) fn measure(plan: &Plan, trained: Trained) -> Result<Augmentation, MeasureError> {
     let bytes: [u8; PIXELS] = trained.image[..].try_into().map_err(MeasureError::training)?;
     let image: Image = bytes.map(|byte| f32::from(byte) / 255.0);
@@ -58,7 +58,7 @@ pub(super) fn measure(plan: &Plan, trained: Trained) -> Result<Augmentation, Mea
             let start = Instant::now();
             version()?;
             let of_image = start.elapsed().as_secs_f64() / IMAGES as f64;
-            // The first round warms up.
+            // The first round is a warm-up.
             seconds.extend((round > 0).then_some(of_image));
         }
     }

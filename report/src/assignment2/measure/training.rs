@@ -16,7 +16,7 @@ use crate::measure::{MeasureError, pool};
 
 const PRESET: Preset = Preset::Homework;
 
-/// The training runs' figures, and an image to distort.
+/// The figures of the training runs, and an image to distort.
 pub(super) struct Trained {
     pub(super) data: String,
     pub(super) is_mnist: bool,
@@ -37,8 +37,9 @@ struct Run<'a> {
     seconds: Vec<f64>,
 }
 
-/// Trains the homework's network without distortions and on those of each number of workers. The runs take turns, an
-/// epoch each. Training itself has one thread, so that the other cores are the workers'.
+/// Trains the homework's network without distortions, and with distortions for each number of
+/// workers. The runs alternate after each epoch. Training itself uses one thread, which leaves the
+/// other cores to the workers.
 pub(super) fn measure(plan: &Plan, dataset: &Dataset, progress: &mut dyn FnMut(&str)) -> Result<Trained, MeasureError> {
     let (count, _) = PRESET.images();
     let available = dataset.train.len();
@@ -68,7 +69,7 @@ pub(super) fn measure(plan: &Plan, dataset: &Dataset, progress: &mut dyn FnMut(&
             alone.install(epoch).map_err(MeasureError::training)?;
             run.seconds.push(done.seconds);
         }
-        // The weights do not depend on the number of workers: one evaluation is for all of them.
+        // The weights do not depend on the number of workers, so one evaluation serves all runs.
         for (run, accuracies) in runs.iter_mut().zip(&mut accuracies) {
             accuracies.push(run.engine.evaluate(test).map_err(MeasureError::training)?.accuracy());
         }

@@ -64,7 +64,7 @@ fn square(size: usize) -> String {
     format!("{size} × {size}")
 }
 
-/// The versions with a kernel, the trivial one first.
+/// The versions with a kernel, starting with the trivial one.
 fn versions(figures: &Figures, kernel: &KernelTimes) -> Vec<Timed> {
     let cores = figures.machine.cores;
     let mut rows = vec![Timed::new("correlation_trivial", kernel.trivial)];

@@ -8,7 +8,7 @@ use crate::words::{accuracy, capitalised, counted, listed, seconds, significant}
 
 use super::{cells, compared};
 
-/// "8 workers on 2 cores" where the training thread and the workers are more than the cores.
+/// "8 workers on 2 cores" if the training thread and the workers outnumber the cores.
 fn workers_on(workers: usize, cores: usize) -> String {
     let workers_in_words = counted(workers, "worker");
     match workers.saturating_add(1) > cores {
@@ -17,7 +17,8 @@ fn workers_on(workers: usize, cores: usize) -> String {
     }
 }
 
-/// The largest number of workers that have a core each beside the training thread, else the smallest.
+/// The largest number of workers that have a core each in addition to the training thread's,
+/// otherwise the smallest number.
 fn on_own_cores(figures: &Augmentation, cores: usize) -> Option<&OnThreads> {
     let workers = &figures.workers;
     workers.iter().filter(|on| on.threads < cores).max_by_key(|on| on.threads).or(workers.first())

@@ -19,7 +19,7 @@ fn a_form_has_every_question_with_room_below() {
         for words in [&format!("homework {assignment}"), "Name", "Answer in your own words"] {
             assert!(text.contains(&squeezed(words)), "{words} is missing in {text}");
         }
-        // A question, its table and its lines are on one page, two or three of them on each.
+        // A question stays on one page with its table and lines. Each page has two or three questions.
         let questions = document.value["questions"].as_array().unwrap().len();
         assert!((questions.div_ceil(3)..=questions).contains(&pages.count), "{} pages", pages.count);
     }

@@ -7,10 +7,10 @@ use report::{Figures, document, excerpts, notes, statements, tables};
 use super::{squeezed, texts_of, typeset};
 use crate::figures::{with_measured_gpu, with_recorded_gpu, without_gpu};
 
-/// Number of pages of a report, with and without a GPU's figures.
+/// Page count of a report, with or without a GPU's figures.
 const PAGES: std::ops::RangeInclusive<usize> = 8..=12;
 
-/// Typesets the figures and checks what must hold for every report; returns the PDF's text.
+/// Typesets the figures and checks what must hold for every report. Returns the PDF's text.
 fn report_of(figures: &Figures) -> Option<String> {
     let document = document::document(figures, Some("Ada Student"), &[]).unwrap();
     let pages = typeset(&document, false);
@@ -72,14 +72,14 @@ fn recorded_times_of_a_gpu_are_labelled() {
 #[ignore = "builds Typst"]
 fn a_measured_gpu_has_the_homeworks_speed_ups() {
     let Some(text) = report_of(&with_measured_gpu()) else { return };
-    // 210 µs of Numba over 5 µs of the kernel and 2.5 ms with copies.
+    // 210 µs for Numba, divided by 5 µs for the kernel and by 2.5 ms with copies.
     let words = "The speed-up max_gpu/max_numba by the medians is 42.0 for the kernel alone and 0.084 with copies";
     assert!(text.contains(&squeezed(words)), "{text}");
-    // 4.2 ms over 5 µs.
+    // 4.2 ms divided by 5 µs.
     assert!(
         text.contains(&squeezed("max_gpu (kernel alone) takes 5.000 µs: 840 times as fast as max_cpu at 4.200 ms"))
     );
-    // 784 · 785 · 128 operations in 500 µs at a peak of 2 · 128 · 1.98e9 per second.
+    // 784 · 785 · 128 operations in 500 µs, with a peak of 2 · 128 · 1.98e9 per second.
     assert!(text.contains(&squeezed("rung 5 (wide, buffered) reaches 31 % of it")), "{text}");
 }
 
@@ -136,7 +136,7 @@ fn no_name_can_break_the_report() {
     }
 }
 
-/// The names of a page's tags. A `<` within an attribute's quotes does not begin a tag.
+/// The names of a page's tags. A `<` inside an attribute's quotes does not begin a tag.
 fn tags_of(html: &str) -> impl Iterator<Item = String> {
     let (mut tags, mut in_tag, mut in_quotes) = (Vec::<String>::new(), false, false);
     for letter in html.chars() {
@@ -178,7 +178,7 @@ fn the_html_page_has_every_part_of_the_report() {
             let (_, number) = equation.split_once("</math><p><span>").unwrap();
             assert!(number.starts_with(&format!("({})</span></p></div>", index + 1)), "{number}");
         }
-        // Without tags, since names of functions have markup.
+        // Without tags, since function names have markup.
         let mut text = String::new();
         for part in html.split('<') {
             text.push_str(part.split_once('>').map_or(part, |(_, text)| text));

@@ -29,7 +29,7 @@ fn hw2_as_a_page_has_its_pictures_and_the_authors_words() {
     assert_eq!(html.matches("<img ").count(), 7, "a chart and six pictures");
 }
 
-/// Figures are read from a file.
+/// Figures may come from a file.
 #[test]
 #[ignore = "builds Typst"]
 fn hw2_of_missing_and_extreme_figures_is_typeset() {

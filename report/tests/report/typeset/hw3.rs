@@ -28,7 +28,7 @@ fn hw3_as_a_page_has_the_authors_words() {
     assert!(html.contains("Because.") && html.matches("<h2").count() >= 13);
 }
 
-/// Figures are read from a file.
+/// Figures may come from a file.
 #[test]
 #[ignore = "builds Typst"]
 fn hw3_of_missing_and_extreme_figures_is_typeset() {

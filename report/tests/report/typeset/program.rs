@@ -1,4 +1,4 @@
-//! The program makes a report of figures, now or later.
+//! The program makes a report from figures, now or later.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -43,7 +43,7 @@ fn figures_become_a_report_a_page_an_archive_and_the_same_figures() {
     }
 }
 
-/// Measures the homework for half a minute.
+/// Takes half a minute, since it measures the homework.
 #[test]
 #[ignore = "builds Typst"]
 fn without_cargo_the_figures_are_saved_and_one_command_finishes_the_report() {
