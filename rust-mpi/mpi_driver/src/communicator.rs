@@ -9,10 +9,10 @@ use crate::mpi::MpiCommunicator;
 use crate::sent::Sent;
 use crate::threads::ThreadCommunicator;
 
-/// Maximum tag of a message: the least that the standard guarantees.
+/// Maximum tag of a message: the lowest upper bound that the standard guarantees.
 pub const MAX_TAG: u16 = 32_767;
 
-/// A group of ranks that exchange messages: processes of MPI, or threads of this process.
+/// A group of ranks that exchange messages. The ranks are MPI processes or threads of this process.
 #[derive(Debug)]
 pub struct Communicator {
     pub(crate) backend: Backend,
@@ -25,7 +25,7 @@ pub(crate) enum Backend {
     Threads(ThreadCommunicator),
 }
 
-/// Calls the same function of either backend.
+/// Calls the same function on either backend.
 macro_rules! on_backend {
     ($communicator:expr, $backend:ident => $call:expr) => {
         match &$communicator.backend {
@@ -42,7 +42,7 @@ impl Communicator {
         communicator
     }
 
-    /// This rank, from 0.
+    /// This rank's index, from 0.
     pub fn rank(&self) -> usize {
         on_backend!(self, backend => backend.rank())
     }
@@ -57,13 +57,13 @@ impl Communicator {
         matches!(self.backend, Backend::Threads(_))
     }
 
-    /// What this rank has sent through this communicator since it was created; one by [`Self::split`] counts its own
-    /// messages.
+    /// What this rank has sent through this communicator since it was created. A communicator from
+    /// [`Self::split`] counts its own messages.
     pub fn sent(&self) -> Sent {
         self.sent.borrow().clone()
     }
 
-    /// Waits until every rank has called it.
+    /// Waits until every rank has called this.
     ///
     /// # Errors
     /// If a rank has ended, or MPI fails.
@@ -72,7 +72,7 @@ impl Communicator {
         on_backend!(self, backend => backend.barrier())
     }
 
-    /// Copies the buffer of rank `root` to that of every rank; all buffers have the same length.
+    /// Copies the buffer of rank `root` to every rank's buffer. All buffers must have the same length.
     ///
     /// # Errors
     /// If `root` is not a rank, the lengths differ, a rank has ended, or MPI fails.
@@ -82,8 +82,9 @@ impl Communicator {
         on_backend!(self, backend => backend.broadcast(buffer, root))
     }
 
-    /// Combines the ranks' buffers `send` element by element; every rank receives the result. All buffers have the same
-    /// length. Threads combine in the order of the ranks; MPI may choose another order, which rounds sums differently.
+    /// Combines the ranks' buffers `send` element by element. Every rank receives the result. All
+    /// buffers must have the same length. Threads combine in rank order. MPI may choose another
+    /// order, which rounds sums differently.
     ///
     /// # Errors
     /// If the lengths differ, a rank has ended, or MPI fails.
@@ -93,17 +94,17 @@ impl Communicator {
         on_backend!(self, backend => backend.all_reduce(Some(send), receive, operation))
     }
 
-    /// [`Self::all_reduce`] with one buffer for both.
+    /// Runs [`Self::all_reduce`] with one buffer for both input and result.
     ///
     /// # Errors
-    /// Those of [`Self::all_reduce`].
+    /// The errors of [`Self::all_reduce`].
     pub fn all_reduce_in_place<T: Number>(&self, buffer: &mut [T], operation: Operation) -> Result<(), Error> {
         self.count_collective();
         on_backend!(self, backend => backend.all_reduce(None, buffer, operation))
     }
 
-    /// Concatenates the ranks' buffers, all of the same length, in the order of the ranks. Rank `root` receives the
-    /// result, the others None.
+    /// Concatenates the ranks' buffers in rank order. All buffers must have the same length. Rank
+    /// `root` receives the result, the others receive `None`.
     ///
     /// # Errors
     /// If `root` is not a rank, the lengths differ, a rank has ended, or MPI fails.
@@ -113,7 +114,7 @@ impl Communicator {
         on_backend!(self, backend => backend.gather(send, root))
     }
 
-    /// Sends a message. It may return before the message is received, and may not.
+    /// Sends a message. It may or may not return before the message is received.
     ///
     /// # Errors
     /// If `to` is not a rank, `tag` is above [`MAX_TAG`], or MPI fails.
@@ -133,10 +134,10 @@ impl Communicator {
         on_backend!(self, backend => backend.receive(buffer, from, tag))
     }
 
-    /// Sends to one rank and receives from one, possibly the same, at the same time.
+    /// Sends to one rank and receives from one at the same time. They may be the same rank.
     ///
     /// # Errors
-    /// Those of [`Self::send`] and [`Self::receive`].
+    /// The errors of [`Self::send`] and [`Self::receive`].
     pub fn send_receive<T: Datatype>(
         &self,
         (send, to): (&[T], usize),
@@ -149,7 +150,8 @@ impl Communicator {
         on_backend!(self, backend => backend.send_receive((send, to), (receive, from), tag))
     }
 
-    /// The message that [`Self::receive`] would receive, if one has arrived; `T` is the type of its elements.
+    /// Returns the message that [`Self::receive`] would receive, if one has arrived. `T` is its
+    /// element type.
     ///
     /// # Errors
     /// If the source is not a rank, `tag` is above [`MAX_TAG`], or MPI fails.
@@ -158,8 +160,8 @@ impl Communicator {
         on_backend!(self, backend => backend.probe::<T>(from, tag))
     }
 
-    /// The communicator of the ranks with the same `color`, in the order of their `key`, and of their ranks if those
-    /// are equal. Every rank must call it.
+    /// Creates a communicator for the ranks with the same `color`, ordered by `key` and, for equal
+    /// keys, by rank. Every rank must call this.
     ///
     /// # Errors
     /// If `color` or `key` is above 2³¹ − 1, a rank has ended, or MPI fails.
@@ -178,16 +180,16 @@ impl Communicator {
         }))
     }
 
-    /// Seconds since some time in the past, which may differ between ranks.
+    /// Seconds since some point in the past, which may differ between ranks.
     pub fn wall_time(&self) -> f64 {
         on_backend!(self, backend => backend.wall_time())
     }
 
-    /// Ends all ranks. Processes exit with `code`, as far as the launcher passes it on; of threads, the calling one
-    /// panics, and the others' operations fail.
+    /// Ends all ranks. Processes exit with `code`, if the launcher passes it on. With threads, the
+    /// calling one panics, and the others' operations fail.
     ///
     /// # Panics
-    /// Always, on threads.
+    /// Always, if the ranks are threads.
     pub fn abort(&self, code: u8) -> ! {
         on_backend!(self, backend => backend.abort(code))
     }

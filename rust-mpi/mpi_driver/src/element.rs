@@ -1,4 +1,4 @@
-//! Element types of messages, and the operations of reductions.
+//! Element types of messages, and reduction operations.
 
 use std::fmt::Debug;
 
@@ -31,14 +31,14 @@ mod sealed {
 
 pub(crate) use sealed::{Combined, Sealed};
 
-/// The types that messages are made of: `u8`, `i32`, `f32` and `f64`.
+/// The possible element types of messages: `u8`, `i32`, `f32` and `f64`.
 pub trait Datatype: Pod + Debug + PartialEq + Send + Sync + Sealed {}
 
-/// The types that reductions combine: `i32`, `f32` and `f64`. Not `u8`: libraries differ in the sum of bytes, which
-/// some saturate at 255.
+/// The types that reductions combine: `i32`, `f32` and `f64`. `u8` is excluded because libraries
+/// differ in how they sum bytes: some saturate at 255.
 pub trait Number: Datatype + Combined {}
 
-/// An associative and commutative operation of a reduction.
+/// An associative and commutative reduction operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// a + b; integers wrap around.

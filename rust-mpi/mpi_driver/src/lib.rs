@@ -1,8 +1,9 @@
-//! MPI, loaded at run time, so that a program with it builds, links and starts where no MPI is installed.
+//! MPI, loaded at run time. A program with it builds, links and starts even if no MPI is installed.
 //!
-//! [`Universe::initialize`] opens the MPI library of the machine: one with the standard ABI of MPI 5, MPICH, or Open MPI.
-//! [`threads`] runs the same code on threads of one process, each of which is a rank: for machines without MPI, and as the
-//! reference in tests. A [`Communicator`] does not tell which of them it is of, except by its speed.
+//! [`Universe::initialize`] opens the machine's MPI library: one with MPI 5's standard ABI, MPICH,
+//! or Open MPI. [`threads`] runs the same code on threads of one process, where each thread is a
+//! rank. It serves machines without MPI, and is the reference in tests. A [`Communicator`] behaves
+//! the same on both, except for its speed.
 //!
 //! ```
 //! use mpi_driver::{Operation, threads};
@@ -17,14 +18,16 @@
 //!
 //! # Errors
 //!
-//! Operations return errors as values, with the operation and the other rank ([`Error`]). After an error in MPI, what
-//! other ranks see is undefined: call [`Communicator::abort`]. A panic on one rank ends all.
+//! Operations return errors as values, with the operation and the other rank ([`Error`]). After an
+//! error in MPI, the behavior of other ranks is undefined: call [`Communicator::abort`]. A panic on
+//! one rank ends all ranks.
 //!
 //! # Safety
 //!
-//! Buffers are slices, so that no message is written beyond one, and non-blocking operations borrow their buffers for a
-//! [scope](Communicator::scope) that completes them. The ranks of a collective operation must agree on its arguments:
-//! the threads check it; an MPI library reports most differences as errors, but need not.
+//! Buffers are slices, so no message is written beyond one. Non-blocking operations borrow their
+//! buffers for a [scope](Communicator::scope) that completes them. The ranks of a collective
+//! operation must agree on its arguments. Threads check this. An MPI library reports most
+//! differences as errors, but is not required to.
 
 mod communicator;
 mod element;

@@ -1,4 +1,5 @@
-//! The MPI library, opened at run time: its functions, and the constants in which implementations differ.
+//! The MPI library, opened at run time: its functions, and the constants that differ between
+//! implementations.
 //!
 //! | | MPI 5's ABI | MPICH | Open MPI | MS-MPI |
 //! |---|---|---|---|---|
@@ -7,8 +8,8 @@
 //! | Windows | | | | `msmpi.dll` |
 //! | handles | small integers | integers of 32 bits | addresses of symbols | as MPICH's |
 //!
-//! A handle is passed as `usize`. Where it is an integer of 32 bits, the calling conventions of the supported
-//! processors ignore the register's upper half.
+//! A handle is passed as `usize`. If it is a 32-bit integer, the calling conventions of the
+//! supported processors ignore the register's upper half.
 
 #![allow(unsafe_code, reason = "symbols of the MPI library and their calls")]
 
@@ -25,18 +26,18 @@ use crate::launcher::{launcher, mpiexec};
 /// A handle of any kind.
 pub(crate) type Handle = usize;
 
-/// What the standard leaves to implementations.
+/// Values that the standard leaves to implementations.
 #[derive(Debug)]
 pub(crate) struct Constants {
     pub(crate) world: Handle,
     errors_return: Handle,
-    /// Of `u8`, `i32`, `f32`, `f64`.
+    /// The handles of `u8`, `i32`, `f32` and `f64`.
     types: [Handle; 4],
-    /// Of sum, product, minimum, maximum.
+    /// The handles of sum, product, minimum and maximum.
     operations: [Handle; 4],
     pub(crate) any_source: c_int,
     pub(crate) in_place: usize,
-    /// Place of the source in a status; the tag follows it.
+    /// Index of the source in a status. The tag follows it.
     source_in_status: usize,
     pub(crate) thread_funneled: c_int,
 }
@@ -74,7 +75,7 @@ impl Status {
 
 macro_rules! functions {
     ($($field:ident: $name:literal ($($argument:ty),*);)*) => {
-        /// The functions that are used.
+        /// The MPI functions used here.
         #[derive(Debug)]
         pub(crate) struct Functions {
             $(pub(crate) $field: unsafe extern "C" fn($($argument),*) -> c_int,)*
@@ -82,7 +83,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            /// Looks all functions up.
+            /// Looks up all functions.
             ///
             /// # Safety
             /// The library must be an MPI library.
@@ -139,7 +140,7 @@ pub(crate) struct Mpi {
     _library: Library,
 }
 
-/// The libraries by which MPI is looked for, in this order; under Open MPI's launcher, its own is the first.
+/// The names of the libraries to try, in order. Under Open MPI's launcher, Open MPI comes first.
 struct Names {
     open_mpi: Option<&'static str>,
     others: &'static [&'static str],
@@ -181,7 +182,7 @@ impl Mpi {
     }
 
     fn of(library: Library, name: String) -> Result<Self, Unavailable> {
-        // SAFETY: the library's name is that of an MPI library, or the user has named it as one.
+        // SAFETY: the library has the name of an MPI library, or the user has named it as one.
         let functions = unsafe { Functions::of(&library, &name) }?;
         let is_open_mpi = symbol(&library, "ompi_mpi_comm_world").is_some();
         let constants = match (is_open_mpi, name.contains("mpi_abi")) {
@@ -197,11 +198,11 @@ impl Mpi {
                 source_in_status: 0,
                 thread_funneled: 1024,
             },
-            // MPICH, and MS-MPI, which comes from it.
+            // MPICH, and MS-MPI, which is derived from it.
             (false, false) => Constants {
                 world: 0x4400_0000,
                 errors_return: 0x5400_0001,
-                // MPI_INT for an `i32`: the number of MPI_INT32_T differs between MPICH and MS-MPI.
+                // MPI_INT for an `i32`: the value of MPI_INT32_T differs between MPICH and MS-MPI.
                 types: [0x4c00_010d, 0x4c00_0405, 0x4c00_040a, 0x4c00_080b],
                 operations: [0x5800_0003, 0x5800_0004, 0x5800_0002, 0x5800_0001],
                 any_source: -2,
@@ -213,7 +214,7 @@ impl Mpi {
         Ok(Self { functions, constants, name, _library: library })
     }
 
-    /// A result code as a value.
+    /// Converts a result code to a `Result`.
     pub(crate) fn check(&self, code: c_int, operation: &'static str, peer: Option<usize>) -> Result<(), Error> {
         if code == 0 {
             return Ok(());
@@ -225,17 +226,17 @@ impl Mpi {
         Err(Error { operation, peer, reason })
     }
 
-    /// The library's version in one line.
+    /// The library's version, on one line.
     pub(crate) fn version(&self) -> String {
         let (mut text, mut length) = ([0 as c_char; 8192 + 1], 0);
-        // SAFETY: a version has at most 8192 bytes, and can be asked for at any time.
+        // SAFETY: a version has at most 8192 bytes, and may be requested at any time.
         match unsafe { (self.functions.get_library_version)(text.as_mut_ptr(), &raw mut length) } {
             0 => text_of(&text),
             code => format!("an MPI that does not tell its version (error {code})"),
         }
     }
 
-    /// Makes the operations of a communicator return their errors.
+    /// Makes a communicator's operations return their errors.
     pub(crate) fn return_errors(&self, communicator: Handle) -> Result<(), Error> {
         // SAFETY: both handles are valid.
         let code = unsafe { (self.functions.set_errhandler)(communicator, self.constants.errors_return) };
@@ -243,8 +244,8 @@ impl Mpi {
     }
 }
 
-/// The libraries to try: by name, for the dynamic linker's search, and on macOS, whose search does not include Homebrew's
-/// folders, also beside `mpiexec`.
+/// The libraries to try. They are found by name through the dynamic linker's search. On macOS, that
+/// search does not include Homebrew's folders, so they are also tried next to `mpiexec`.
 fn candidates() -> Vec<String> {
     let of_open_mpi = launcher().is_some_and(|launcher| launcher.is_open_mpi);
     let (first, last) = if of_open_mpi { (NAMES.open_mpi, None) } else { (None, NAMES.open_mpi) };
@@ -256,7 +257,7 @@ fn candidates() -> Vec<String> {
 }
 
 impl Constants {
-    /// Open MPI's handles: addresses of symbols. Fails with the name of a missing one.
+    /// Open MPI's handles, which are addresses of symbols. Fails with the name of a missing one.
     fn of_open_mpi(library: &Library) -> Result<Self, &'static str> {
         let get = |name: &'static str| symbol(library, name).ok_or(name);
         Ok(Self {
@@ -279,12 +280,13 @@ impl Constants {
 
 /// The address of a symbol.
 fn symbol(library: &Library, name: &str) -> Option<usize> {
-    // SAFETY: the symbol's address is taken as a pointer, which is not dereferenced.
+    // SAFETY: the symbol's address is taken as a pointer and not dereferenced.
     let symbol = unsafe { library.get::<*const c_void>(format!("{name}\0").as_bytes()) };
     symbol.ok().map(|symbol| symbol.addr()).filter(|&address| address != 0)
 }
 
-/// Opens a library with its symbols visible to those that it loads later: Open MPI's components need them.
+/// Opens a library and makes its symbols visible to libraries loaded later. Open MPI's components
+/// need them.
 #[cfg(unix)]
 fn open_globally(name: &OsStr) -> Result<Library, libloading::Error> {
     use libloading::os::unix;
@@ -298,7 +300,8 @@ fn open_globally(name: &OsStr) -> Result<Library, libloading::Error> {
     unsafe { Library::new(name) }
 }
 
-/// The reason why a library could not be opened, in one line. On Windows, libloading's error only names the call.
+/// The reason why a library could not be opened, on one line. On Windows, libloading's error only
+/// names the call.
 fn reason_of(error: &libloading::Error) -> String {
     one_line(&error.source().map_or_else(|| error.to_string(), ToString::to_string))
 }

@@ -1,6 +1,6 @@
-//! Messages as their receivers see them.
+//! Messages from the receiver's point of view.
 
-/// The sender of a message to receive.
+/// The sender to receive a message from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// This rank.
@@ -18,7 +18,7 @@ impl Source {
     }
 }
 
-/// A message that was received, or that can be.
+/// A message that was received or can be received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Its sender.

@@ -12,17 +12,17 @@ use crate::error::Error;
 use crate::library::{Handle, Mpi, Status};
 use crate::message::{Received, Source};
 
-/// Finalises MPI when the last communicator is gone.
+/// Finalizes MPI when the last communicator is gone.
 #[derive(Debug)]
 struct Environment {
     mpi: &'static Mpi,
-    /// MPI was initialised for calls from one thread.
+    /// MPI was initialized for calls from one thread.
     of_one_thread: PhantomData<*const ()>,
 }
 
 impl Drop for Environment {
     fn drop(&mut self) {
-        // SAFETY: MPI is initialised, and no communicator is left.
+        // SAFETY: MPI is initialized, and no communicator is left.
         unsafe {
             if std::thread::panicking() {
                 (self.mpi.functions.abort)(self.mpi.constants.world, 101);
@@ -33,10 +33,10 @@ impl Drop for Environment {
     }
 }
 
-/// What a request is of.
+/// What a request is for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
-    /// The type of a received message's elements; None for a send, whose result tells nothing.
+    /// The element type of a message to receive. `None` for a send, whose status contains nothing useful.
     pub(crate) received: Option<Kind>,
     pub(crate) peer: Option<usize>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Expected {
 pub(crate) struct MpiCommunicator {
     environment: Rc<Environment>,
     handle: Handle,
-    /// Whether it is freed when it is dropped.
+    /// Whether dropping it frees it.
     is_owned: bool,
     rank: usize,
     size: usize,
@@ -55,14 +55,15 @@ pub(crate) struct MpiCommunicator {
 impl Drop for MpiCommunicator {
     fn drop(&mut self) {
         if self.is_owned && !std::thread::panicking() {
-            // SAFETY: the handle is valid, and not used afterwards.
+            // SAFETY: the handle is valid and not used afterwards.
             unsafe { (self.mpi().functions.comm_free)(&raw mut self.handle) };
         }
     }
 }
 
 impl MpiCommunicator {
-    /// All ranks of `mpi`, which is initialised. MPI is finalised when this and all its parts are dropped.
+    /// All ranks of `mpi`, which must be initialized. MPI is finalized when this and all
+    /// communicators split from it are dropped.
     pub(crate) fn world(mpi: &'static Mpi) -> Result<Self, Error> {
         let environment = Rc::new(Environment { mpi, of_one_thread: PhantomData });
         Self::new(environment, mpi.constants.world, false)
@@ -72,7 +73,7 @@ impl MpiCommunicator {
         let mpi = environment.mpi;
         mpi.return_errors(handle)?;
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: the handle is valid, and both are valid out-pointers.
+        // SAFETY: the handle is valid, and both pointers are valid for writes.
         let codes = unsafe {
             [(mpi.functions.comm_rank)(handle, &raw mut rank), (mpi.functions.comm_size)(handle, &raw mut size)]
         };
@@ -104,12 +105,12 @@ impl MpiCommunicator {
         const NAME: &str = "MPI_Bcast";
         let (mpi, count) = (self.mpi(), count_of(buffer, NAME)?);
         let data = data_mut(buffer);
-        // SAFETY: the buffer has `count` elements of the type, and any bits are one.
+        // SAFETY: the buffer has `count` elements of the type, and any bits are a valid element.
         let code = unsafe { (mpi.functions.bcast)(data, count, self.type_of::<T>(), rank_of(root), self.handle) };
         mpi.check(code, NAME, Some(root))
     }
 
-    /// Without `send`, in place.
+    /// Works in place if there is no `send`.
     pub(crate) fn all_reduce<T: Number>(
         &self,
         send: Option<&[T]>,
@@ -134,7 +135,7 @@ impl MpiCommunicator {
         let (mpi, count, kind) = (self.mpi(), count_of(send, NAME)?, self.type_of::<T>());
         let mut all = vec![T::zeroed(); if self.rank == root { send.len() * self.size } else { 0 }];
         let (from, to) = (data(send), data_mut(&mut all));
-        // SAFETY: `send` has `count` elements, and the root's buffer that many for each rank.
+        // SAFETY: `send` has `count` elements, and the root's buffer has that many for each rank.
         let code = unsafe { (mpi.functions.gather)(from, count, kind, to, count, kind, rank_of(root), self.handle) };
         mpi.check(code, NAME, Some(root))?;
         Ok((self.rank == root).then_some(all))
@@ -154,7 +155,8 @@ impl MpiCommunicator {
         let (mpi, count, kind) = (self.mpi(), count_of(buffer, NAME)?, self.type_of::<T>());
         let (mut status, source) = (Status::default(), self.source(from));
         let data = data_mut(buffer);
-        // SAFETY: the buffer has `count` elements of the type, and any bits are one; a longer message is an error.
+        // SAFETY: the buffer has `count` elements of the type, and any bits are a valid element. A
+        // longer message is an error.
         let code = unsafe { (mpi.functions.recv)(data, count, kind, source, tag.into(), self.handle, &raw mut status) };
         mpi.check(code, NAME, from.rank())?;
         self.received(&status, kind)
@@ -171,7 +173,7 @@ impl MpiCommunicator {
         let (sent, room) = (count_of(send, NAME)?, count_of(receive, NAME)?);
         let (mut status, source, tag) = (Status::default(), self.source(from), c_int::from(tag));
         let (from_data, to_data) = (data(send), data_mut(receive));
-        // SAFETY: both buffers have as many elements of the type as is said, and they do not overlap.
+        // SAFETY: both buffers have the stated number of elements of the type, and they do not overlap.
         let code = unsafe {
             (mpi.functions.sendrecv)(
                 from_data,
@@ -195,7 +197,7 @@ impl MpiCommunicator {
     pub(crate) fn probe<T: Datatype>(&self, from: Source, tag: u16) -> Result<Option<Received>, Error> {
         let mpi = self.mpi();
         let (mut status, mut is_there, source) = (Status::default(), 0, self.source(from));
-        // SAFETY: the out-pointers are valid.
+        // SAFETY: the pointers are valid for writes.
         let code =
             unsafe { (mpi.functions.iprobe)(source, tag.into(), self.handle, &raw mut is_there, &raw mut status) };
         mpi.check(code, "MPI_Iprobe", from.rank())?;
@@ -204,19 +206,19 @@ impl MpiCommunicator {
 
     pub(crate) fn split(&self, color: i32, key: i32) -> Result<Self, Error> {
         let mut handle = 0;
-        // SAFETY: the out-pointer is valid.
+        // SAFETY: the pointer is valid for writes.
         let code = unsafe { (self.mpi().functions.comm_split)(self.handle, color, key, &raw mut handle) };
         self.mpi().check(code, "MPI_Comm_split", None)?;
         Self::new(Rc::clone(&self.environment), handle, true)
     }
 
     pub(crate) fn wall_time(&self) -> f64 {
-        // SAFETY: it has no preconditions.
+        // SAFETY: the function has no preconditions.
         unsafe { (self.mpi().functions.wtime)() }
     }
 
     pub(crate) fn abort(&self, code: u8) -> ! {
-        // SAFETY: MPI is initialised.
+        // SAFETY: MPI is initialized.
         unsafe { (self.mpi().functions.abort)(self.mpi().constants.world, code.into()) };
         std::process::exit(code.into())
     }
@@ -255,7 +257,7 @@ impl MpiCommunicator {
         mpi.check(code, NAME, from.rank()).map(|()| request)
     }
 
-    /// Waits for a request's completion.
+    /// Waits for a request to complete.
     pub(crate) fn wait(&self, mut request: Handle, of: Expected) -> Result<Received, Error> {
         let mut status = Status::default();
         // SAFETY: the request was started and is waited for once.
@@ -264,7 +266,7 @@ impl MpiCommunicator {
         self.completed(&status, of)
     }
 
-    /// The result of a request if it is complete, which it then must not be waited for.
+    /// Returns a request's result if it is complete. The request must then not be waited for.
     pub(crate) fn test(&self, request: &mut Handle, of: Expected) -> Option<Result<Received, Error>> {
         let (mut status, mut is_complete) = (Status::default(), 0);
         // SAFETY: the request was started and is not complete.
@@ -282,10 +284,10 @@ impl MpiCommunicator {
         }
     }
 
-    /// Cancels a receive, and waits until it is cancelled or, if its message had arrived, completed.
+    /// Cancels a receive. Waits until it is canceled or, if its message had already arrived, completed.
     pub(crate) fn cancel(&self, mut request: Handle) {
         let mut status = Status::default();
-        // SAFETY: the request is that of a receive, and is waited for once.
+        // SAFETY: the request belongs to a receive and is waited for once.
         unsafe {
             (self.mpi().functions.cancel)(&raw mut request);
             (self.mpi().functions.wait)(&raw mut request, &raw mut status);
@@ -302,7 +304,7 @@ impl MpiCommunicator {
 
     fn received(&self, status: &Status, kind: Handle) -> Result<Received, Error> {
         let mut count = 0;
-        // SAFETY: the status is that of a message, and the out-pointer is valid.
+        // SAFETY: the status belongs to a message, and the pointer is valid for writes.
         let code = unsafe { (self.mpi().functions.get_count)(status, kind, &raw mut count) };
         let source = status.source(&self.mpi().constants);
         self.mpi().check(code, "MPI_Get_count", Some(source))?;
@@ -315,18 +317,19 @@ impl MpiCommunicator {
     }
 }
 
-/// A rank below a communicator's size, which is a `c_int`.
+/// Converts a rank below a communicator's size, which is a `c_int`.
 fn rank_of(rank: usize) -> c_int {
     c_int::try_from(rank).expect("a rank was compared with the size")
 }
 
-/// The address of a buffer. That of an empty slice may be any, such as 1, which is MPI_IN_PLACE to most libraries.
+/// The address of a buffer. For an empty slice, this could be any address, such as 1, which most
+/// libraries use for MPI_IN_PLACE.
 fn data<T>(buffer: &[T]) -> *const c_void {
     static EMPTY: u64 = 0;
     if buffer.is_empty() { (&raw const EMPTY).cast() } else { buffer.as_ptr().cast() }
 }
 
-/// [`data`], to write to; nothing is written to an empty buffer.
+/// Returns [`data`] for writing. Nothing is written to an empty buffer.
 fn data_mut<T>(buffer: &mut [T]) -> *mut c_void {
     if buffer.is_empty() { data(buffer).cast_mut() } else { buffer.as_mut_ptr().cast() }
 }

@@ -1,4 +1,4 @@
-//! Non-blocking operations, which borrow their buffers for a scope that completes them.
+//! Non-blocking operations. They borrow their buffers for a scope that completes them.
 
 #![allow(unsafe_code, reason = "buffers of operations that run until the scope completes them")]
 
@@ -13,22 +13,23 @@ use crate::message::{Received, Source};
 use crate::mpi::Expected;
 use crate::threads::PostedReceive;
 
-/// A scope of non-blocking operations; see [`Communicator::scope`].
+/// A scope of non-blocking operations. See [`Communicator::scope`].
 #[derive(Debug)]
 pub struct Scope<'scope, 'env> {
     communicator: &'env Communicator,
-    /// In the order in which they were started.
+    /// The requests, in the order in which they were started.
     pending: RefCell<Vec<Pending>>,
-    /// Both lifetimes are invariant, as those of `std::thread::Scope`: buffers must not live shorter than the scope.
+    /// Both lifetimes are invariant, as in `std::thread::Scope`: buffers must live at least as long
+    /// as the scope.
     scope: PhantomData<Cell<&'scope ()>>,
     env: PhantomData<Cell<&'env ()>>,
 }
 
 #[derive(Debug)]
 enum Pending {
-    /// Completed, and its result taken or not needed.
+    /// Completed; its result was taken or is not needed.
     Done,
-    /// Completed before its own wait.
+    /// Completed before it was waited for.
     Completed(Result<Received, Error>),
     MpiSend(Handle),
     MpiReceive(Handle),
@@ -36,14 +37,14 @@ enum Pending {
 }
 
 impl Communicator {
-    /// Runs `body`, which can start non-blocking operations on buffers that outlive it. Those that it did not wait for
-    /// are completed before `scope` returns: receives are cancelled unless their message has arrived; sends wait for
-    /// their receiver.
+    /// Runs `body`, which can start non-blocking operations on buffers that outlive it. Operations
+    /// that `body` did not wait for are completed before `scope` returns: receives are canceled
+    /// unless their message has arrived, and sends wait for their receiver.
     ///
     /// # Panics
-    /// If `body` does. With MPI, a panic while sends or receives are pending ends all ranks.
+    /// If `body` panics. With MPI, a panic while sends or receives are pending ends all ranks.
     pub fn scope<'env, R>(&'env self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
-        /// Completes everything, also if the body panics, before the buffers' borrows end.
+        /// Completes everything before the buffers' borrows end, even if the body panics.
         struct Complete<'a, 'scope, 'env>(&'a Scope<'scope, 'env>);
 
         impl Drop for Complete<'_, '_, '_> {
@@ -65,7 +66,7 @@ impl<'scope> Scope<'scope, '_> {
     /// Starts to send a message.
     ///
     /// # Errors
-    /// Those of [`Communicator::send`].
+    /// The errors of [`Communicator::send`].
     pub fn send<T: Datatype>(
         &'scope self,
         buffer: &'scope [T],
@@ -86,11 +87,11 @@ impl<'scope> Scope<'scope, '_> {
         Ok(SendRequest { waiter: self.waiter(pending, Expected { received: None, peer: Some(to) }) })
     }
 
-    /// Starts to send a message from a buffer that is the scope's alone until the send is complete, and can be changed
-    /// then.
+    /// Starts to send a message from a buffer that belongs to the scope alone until the send is
+    /// complete. Then the buffer can be changed.
     ///
     /// # Errors
-    /// Those of [`Communicator::send`].
+    /// The errors of [`Communicator::send`].
     pub fn send_mut<T: Datatype>(
         &'scope self,
         buffer: &'scope mut [T],
@@ -98,8 +99,9 @@ impl<'scope> Scope<'scope, '_> {
         tag: u16,
     ) -> Result<SendMutRequest<'scope, T>, Error> {
         let held = HeldBuffer::new(buffer);
-        // SAFETY: the buffer is borrowed for the scope, and `held`, which alone has it now, changes it only after the request is
-        // complete: the operation no longer uses this slice then.
+        // SAFETY: the buffer is borrowed for the scope. Only `held` has access to it now, and
+        // changes it only after the request is complete. The operation no longer uses this slice
+        // then.
         let SendRequest { waiter } =
             self.send(unsafe { std::slice::from_raw_parts(held.data, held.length) }, to, tag)?;
         Ok(SendMutRequest { waiter, held })
@@ -108,7 +110,7 @@ impl<'scope> Scope<'scope, '_> {
     /// Starts to receive a message of at most the buffer's length.
     ///
     /// # Errors
-    /// Those of [`Communicator::receive`] that are known before the message arrives.
+    /// The errors of [`Communicator::receive`] that are known before the message arrives.
     pub fn receive<T: Datatype>(
         &'scope self,
         buffer: &'scope mut [T],
@@ -117,7 +119,7 @@ impl<'scope> Scope<'scope, '_> {
     ) -> Result<ReceiveRequest<'scope, T>, Error> {
         self.communicator.require_message("MPI_Irecv", from.rank(), tag)?;
         let mut held = HeldBuffer::new(buffer);
-        // SAFETY: this operation is the first, and the only one.
+        // SAFETY: this is the first and only operation.
         let buffer = unsafe { held.for_operation() };
         let pending = match &self.communicator.backend {
             // SAFETY: the buffer is borrowed for the scope, which completes the request before it ends.
@@ -139,7 +141,7 @@ impl<'scope> Scope<'scope, '_> {
 trait Operations {
     fn wait(&self, index: usize, of: Expected) -> Result<Received, Error>;
 
-    /// Whether [`Self::wait`] returns at once.
+    /// Whether [`Self::wait`] would return immediately.
     fn is_complete(&self, index: usize, of: Expected) -> bool;
 }
 
@@ -150,7 +152,7 @@ impl Operations for Scope<'_, '_> {
             (_, Pending::Completed(result)) => result,
             (Backend::Mpi(mpi), Pending::MpiSend(request) | Pending::MpiReceive(request)) => mpi.wait(request, of),
             (Backend::Threads(threads), Pending::ThreadsReceive(posted)) => {
-                // Messages go to receives in the order in which these were started.
+                // Messages match receives in the order in which the receives were started.
                 for earlier in &mut all[..index] {
                     if let Pending::ThreadsReceive(earlier_posted) = earlier
                         && earlier_posted.may_match(&posted)
@@ -176,7 +178,7 @@ impl Operations for Scope<'_, '_> {
             (Backend::Threads(threads), Pending::ThreadsReceive(_)) => {
                 let (earlier, rest) = all.split_at(index);
                 let Pending::ThreadsReceive(posted) = &rest[0] else { return true };
-                // A message goes to the receive that was started first; that one is waited for first, then.
+                // A message matches the receive that was started first, so wait for that one first.
                 let is_first = earlier
                     .iter()
                     .all(|earlier| !matches!(earlier, Pending::ThreadsReceive(other) if other.may_match(posted)));
@@ -189,7 +191,7 @@ impl Operations for Scope<'_, '_> {
 }
 
 impl Scope<'_, '_> {
-    /// Completes or cancels everything that was not waited for.
+    /// Completes or cancels every operation that was not waited for.
     fn complete(&self) {
         let Backend::Mpi(mpi) = &self.communicator.backend else { return };
         for pending in self.pending.take() {
@@ -198,7 +200,7 @@ impl Scope<'_, '_> {
                     // The other rank might never receive or send.
                     mpi.abort(101);
                 }
-                // An error ends the request, too.
+                // An error also ends the request.
                 Pending::MpiSend(request) => drop(mpi.wait(request, Expected { received: None, peer: None })),
                 Pending::MpiReceive(request) => mpi.cancel(request),
                 Pending::Done | Pending::Completed(_) | Pending::ThreadsReceive(_) => {}
@@ -225,8 +227,8 @@ impl Waiter<'_> {
     }
 }
 
-/// A buffer that an operation has borrowed until it is complete. What the operation has is derived from the pointer here: a borrow of the
-/// buffer beside it would make the pointer invalid.
+/// A buffer that an operation has borrowed until it is complete. The operation's slice is derived
+/// from the pointer here. A separate borrow of the buffer would make the pointer invalid.
 struct HeldBuffer<'scope, T> {
     data: *mut T,
     length: usize,
@@ -234,26 +236,29 @@ struct HeldBuffer<'scope, T> {
 }
 
 impl<'scope, T> HeldBuffer<'scope, T> {
-    /// Borrows the buffer for 'scope, so that its owner cannot use it beside this.
+    /// Borrows the buffer for 'scope. Its owner cannot use it during that time.
     fn new(buffer: &'scope mut [T]) -> Self {
         Self { length: buffer.len(), data: buffer.as_mut_ptr(), buffer: PhantomData }
     }
 
-    /// The buffer for its operation, which may keep a pointer derived from it until it is complete.
+    /// Returns the buffer for its operation. The operation may keep a pointer derived from it until
+    /// it is complete.
     ///
     /// # Safety
     /// No operation may have been started with it before.
     unsafe fn for_operation(&mut self) -> &mut [T] {
-        // SAFETY: it was borrowed for 'scope, and the caller guarantees that nothing else has a pointer to it.
+        // SAFETY: it is borrowed for 'scope, and the caller guarantees that nothing else has a
+        // pointer to it.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.length) }
     }
 
-    /// The buffer.
+    /// Returns the buffer.
     ///
     /// # Safety
-    /// It was borrowed for 'scope, and its operation must be complete.
+    /// It must be borrowed for 'scope, and its operation must be complete.
     unsafe fn into_slice(self) -> &'scope mut [T] {
-        // SAFETY: the caller guarantees that it is borrowed, and that the operation no longer uses what it has of it.
+        // SAFETY: the caller guarantees that it is borrowed, and that the operation no longer uses
+        // its slice of it.
         unsafe { std::slice::from_raw_parts_mut(self.data, self.length) }
     }
 }
@@ -265,7 +270,7 @@ pub struct SendRequest<'scope> {
 }
 
 impl SendRequest<'_> {
-    /// Waits until the buffer was read.
+    /// Waits until the buffer has been read.
     ///
     /// # Errors
     /// If MPI fails.
@@ -274,7 +279,7 @@ impl SendRequest<'_> {
     }
 }
 
-/// A send that was started, which returns its buffer.
+/// A send that was started and returns its buffer.
 #[must_use = "the scope waits for a send that is dropped"]
 pub struct SendMutRequest<'scope, T> {
     waiter: Waiter<'scope>,
@@ -282,17 +287,17 @@ pub struct SendMutRequest<'scope, T> {
 }
 
 impl<'scope, T: Datatype> SendMutRequest<'scope, T> {
-    /// Waits until the buffer was read, and returns it.
+    /// Waits until the buffer has been read, and returns it.
     ///
     /// # Errors
     /// If MPI fails.
     pub fn wait(self) -> Result<&'scope mut [T], Error> {
         self.waiter.wait()?;
-        // SAFETY: the request has borrowed the buffer for 'scope, and is complete.
+        // SAFETY: the request has borrowed the buffer for 'scope and is complete.
         Ok(unsafe { self.held.into_slice() })
     }
 
-    /// Whether [`Self::wait`] returns at once. MPI makes progress in such calls.
+    /// Whether [`Self::wait`] would return immediately. MPI makes progress during such calls.
     pub fn is_complete(&self) -> bool {
         self.waiter.is_complete()
     }
@@ -306,18 +311,18 @@ pub struct ReceiveRequest<'scope, T> {
 }
 
 impl<'scope, T: Datatype> ReceiveRequest<'scope, T> {
-    /// Waits until the message has arrived; returns the buffer, too.
+    /// Waits until the message has arrived. Also returns the buffer.
     ///
     /// # Errors
-    /// Those of [`Communicator::receive`].
+    /// The errors of [`Communicator::receive`].
     pub fn wait(self) -> Result<(Received, &'scope mut [T]), Error> {
         let received = self.waiter.wait()?;
-        // SAFETY: the request has borrowed the buffer for 'scope, and is complete.
+        // SAFETY: the request has borrowed the buffer for 'scope and is complete.
         Ok((received, unsafe { self.held.into_slice() }))
     }
 
-    /// Whether [`Self::wait`] returns at once. MPI makes progress in such calls. Among threads, false while a receive
-    /// that was started earlier may take the message.
+    /// Whether [`Self::wait`] would return immediately. MPI makes progress during such calls. With
+    /// threads, this is false while a receive that was started earlier may take the message.
     pub fn is_complete(&self) -> bool {
         self.waiter.is_complete()
     }

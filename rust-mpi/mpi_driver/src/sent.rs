@@ -1,14 +1,14 @@
-//! Counters of messages.
+//! Message counters.
 
-/// What a rank has sent through a communicator: the messages that it has handed to MPI, received or not.
+/// What a rank has sent through a communicator: the messages handed to MPI, whether received or not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Number of messages to each rank.
+    /// Number of messages sent to each rank.
     pub messages: Vec<u64>,
-    /// Bytes of their elements, to each rank.
+    /// Number of bytes in their elements, for each rank.
     pub bytes: Vec<u64>,
-    /// Number of calls of collective operations: barriers, broadcasts, reductions, gathers and splits. Their messages
-    /// are MPI's own, and not counted.
+    /// Number of calls of collective operations: barriers, broadcasts, reductions, gathers and
+    /// splits. The messages inside them are MPI's own and not counted.
     pub collectives: u64,
 }
 

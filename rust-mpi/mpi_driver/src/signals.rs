@@ -1,12 +1,12 @@
-//! Signals of a process that has started ranks: it passes them on, and no rank outlives it.
+//! Signal handling in a process that has started ranks. It forwards signals, and no rank outlives it.
 
-/// What ranks do when the process that started them is asked to end, by Ctrl-C or a signal.
+/// What the ranks do when the process that started them is asked to end, by Ctrl-C or a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interruption {
     /// `mpiexec` ends them.
     Ends,
-    /// They end by themselves, soon after the flag of [`set_when_interrupted`] is set; when asked again, `mpiexec` ends
-    /// them.
+    /// They end by themselves soon after the flag of [`set_when_interrupted`] is set. On a second
+    /// request, `mpiexec` ends them.
     SetsFlag,
 }
 
@@ -31,25 +31,25 @@ mod imp {
     /// Sets `flag` when the process that started this rank is asked to end.
     ///
     /// # Errors
-    /// If the system refuses the handler.
+    /// If the system rejects the handler.
     pub fn set_when_interrupted(flag: &Arc<AtomicBool>) -> io::Result<()> {
-        // Open MPI and MPICH pass this one on to the ranks; Open MPI ends them on others.
+        // Open MPI and MPICH forward this signal to the ranks. On other signals, Open MPI ends them.
         signal_hook::flag::register(SIGUSR1, Arc::clone(flag)).map(drop)
     }
 
-    /// Runs `mpiexec` to its end, and passes signals on to it; returns its status, and the first of the signals.
+    /// Runs `mpiexec` to its end and forwards signals to it. Returns its status and the first signal.
     pub(crate) fn run(mpiexec: &mut Command, interruption: Interruption) -> io::Result<(ExitStatus, Option<i32>)> {
-        // From before the start, so that none is missed. Under nohup, SIGHUP ends nothing.
+        // Registered before the start, so no signal is missed. Under nohup, SIGHUP is ignored.
         let passed_on = [SIGHUP, SIGINT, SIGQUIT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
         let mut signals = Signals::new(passed_on.chain([SIGCHLD]))?;
-        // Ctrl-C reaches every process of the terminal's group. In a group of its own, mpiexec gets each signal once, from
-        // here; it cannot read from the terminal, which no rank does.
+        // Ctrl-C reaches every process in the terminal's group. In a separate group, mpiexec
+        // receives each signal once, from here. It cannot read from the terminal, but no rank does.
         let mut child = mpiexec.process_group(0).stdin(Stdio::null()).spawn()?;
         let id = Pid::from_child(&child);
         let mut first = None;
         loop {
             for signal in signals.wait() {
-                // An ended child keeps its id until here.
+                // A child that has ended keeps its id until this call.
                 if let Some(status) = child.try_wait()? {
                     return Ok((status, first));
                 }
@@ -64,17 +64,17 @@ mod imp {
         }
     }
 
-    /// Whether the process that started this one has made it ignore the signal.
+    /// Whether this process's parent has made it ignore the signal.
     fn is_ignored(signal: i32) -> bool {
         let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: without a new action, the call only writes the present one to the place that it gets.
+        // SAFETY: without a new action, the call only writes the current one to the given location.
         let code = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
-        // SAFETY: zeros are a valid action; a call without an error has written another one.
+        // SAFETY: zeros are a valid action, and a call without an error has written another valid one.
         let action = unsafe { action.assume_init() };
         code == 0 && action.sa_sigaction == libc::SIG_IGN
     }
 
-    /// Makes `mpiexec` end its ranks, and itself, when this process ends, even if it is killed.
+    /// Makes `mpiexec` end its ranks and itself when this process ends, even if this process is killed.
     #[cfg(target_os = "linux")]
     pub(crate) fn end_with_this_process(mpiexec: &mut Command) {
         use rustix::process::{getpid, getppid, set_parent_process_death_signal};
@@ -85,17 +85,20 @@ mod imp {
             // This process may have ended before the call.
             if getppid() == Some(this) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
         };
-        // SAFETY: between fork and exec, `set` makes system calls only: it takes no lock and allocates nothing.
+        // SAFETY: between fork and exec, `set` makes only system calls: it takes no lock and
+        // allocates nothing.
         unsafe { mpiexec.pre_exec(set) };
     }
 
-    /// Makes the system end this rank when the process of the launcher that started it ends, even if that is killed.
+    /// Makes the system end this rank when the launcher process that started it ends, even if that
+    /// process is killed.
     #[cfg(target_os = "linux")]
     pub(crate) fn end_with_launcher() {
         use rustix::process::{getppid, set_parent_process_death_signal};
 
         let parent = getppid();
-        // A failure leaves it as on other systems: MPI notices the loss of the launcher at the next message, or not.
+        // On failure, this system behaves like others: MPI may notice the loss of the launcher at
+        // the next message, or not.
         let is_set = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
         if is_set && getppid() != parent {
             std::process::exit(1);
@@ -118,8 +121,8 @@ mod imp {
 
     use super::Interruption;
 
-    /// Sets `flag` when the process that started this rank is asked to end. On this system, Ctrl-C reaches the ranks
-    /// themselves.
+    /// Sets `flag` when the process that started this rank is asked to end. On this system, Ctrl-C
+    /// reaches the ranks directly.
     ///
     /// # Errors
     /// None.

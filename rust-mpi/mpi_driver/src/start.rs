@@ -1,4 +1,4 @@
-//! Starting a program's ranks.
+//! Starts a program's ranks.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,22 +13,22 @@ use crate::signals::{self, Interruption};
 use crate::threads::{ThreadCommunicator, World};
 use crate::universe::Universe;
 
-/// What the ranks of a program can be.
+/// The possible forms of a program's ranks.
 #[derive(Debug)]
 pub enum Ranks {
-    /// This process is a rank: a launcher has started it.
+    /// This process is a rank that a launcher has started.
     Started(Universe),
-    /// Processes, which this `mpiexec` starts: [`run_again_as_ranks`].
+    /// Processes started by this `mpiexec`: see [`run_again_as_ranks`].
     ByMpiexec(PathBuf),
-    /// Threads of this process, for this reason: [`threads`].
+    /// Threads of this process, for the given reason: see [`threads`].
     Threads(String),
 }
 
 impl Ranks {
-    /// What they can be in this process, on this machine.
+    /// Finds out which form is available in this process on this machine.
     ///
     /// # Errors
-    /// If a launcher has started this process, but MPI cannot be initialised.
+    /// If a launcher has started this process, but MPI cannot be initialized.
     pub fn find() -> Result<Self, Unavailable> {
         if launcher().is_some() {
             return Universe::initialize().map(Self::Started);
@@ -41,13 +41,14 @@ impl Ranks {
     }
 }
 
-/// A command that starts `ranks` ranks by `mpiexec`, with the program and its arguments still to be added. Ranks may
-/// outnumber cores. A user who is root may start them, which Open MPI refuses by default: in a container every user is.
-/// On Linux, `mpiexec` ends its ranks and itself when the thread that starts it ends.
+/// Creates a command that starts `ranks` ranks with `mpiexec`. The program and its arguments must
+/// still be added. Ranks may outnumber cores. The root user may start them too, which Open MPI
+/// rejects by default: in a container, every user is root. On Linux, `mpiexec` ends its ranks and
+/// itself when the thread that starts it ends.
 pub fn ranks_by(mpiexec: &Path, ranks: usize) -> Command {
     let mut command = Command::new(mpiexec);
     command.args(["-n", &ranks.to_string()]);
-    // Open MPI 4 and 5; other launchers allow it, and ignore these.
+    // For Open MPI 4 and 5. Other launchers allow it and ignore these variables.
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
@@ -55,9 +56,9 @@ pub fn ranks_by(mpiexec: &Path, ranks: usize) -> Command {
     command
 }
 
-/// Runs this program, with its own arguments, as `ranks` ranks of `mpiexec`; returns its exit code. Ctrl-C and the
-/// signals that ask this process to end are passed on; then the exit code is 128 and the signal's number, as in shells,
-/// unless the ranks succeed nevertheless.
+/// Runs this program again, with its own arguments, as `ranks` ranks of `mpiexec`, and returns its
+/// exit code. Forwards Ctrl-C and the signals that ask this process to end. The exit code is then
+/// 128 plus the signal's number, as in shells, unless the ranks succeed anyway.
 ///
 /// # Errors
 /// If the program's path is unknown, or `mpiexec` cannot be started.
@@ -72,13 +73,13 @@ pub fn run_again_as_ranks(mpiexec: &Path, ranks: usize, interruption: Interrupti
     Ok(code.and_then(|code| u8::try_from(code).ok()).map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Runs `body` on `ranks` threads, each with its communicator of all of them; returns the results in the order of the
-/// ranks. A send does not wait for its receiver. A receive whose message can no longer come is an error: its source has
-/// ended, or every rank waits for one.
+/// Runs `body` on `ranks` threads, each with its communicator for all of them. Returns the results
+/// in rank order. A send does not wait for its receiver. A receive fails if its message can no
+/// longer come, because its source has ended or every rank is waiting for a message.
 ///
 /// # Panics
-/// If `body` panics on a rank, after all ranks have ended: operations of the others that need that rank fail. Also if
-/// `ranks` is 0.
+/// If `body` panics on a rank, after all ranks have ended. Operations of other ranks that need that
+/// rank fail. Also if `ranks` is 0.
 pub fn threads<R: Send>(ranks: usize, body: impl Fn(&Communicator) -> R + Sync) -> Vec<R> {
     assert!(ranks > 0, "a world needs a rank");
     let world = Arc::new(World::new(ranks));
@@ -104,7 +105,7 @@ pub fn threads<R: Send>(ranks: usize, body: impl Fn(&Communicator) -> R + Sync) 
     for (rank, result) in results.into_iter().enumerate() {
         match result {
             Ok(result) => ended.push(result),
-            // Later panics may follow from the first one.
+            // Later panics may be consequences of the first one.
             Err(payload) if rank == first || panic.is_none() => panic = Some(payload),
             Err(_) => {}
         }

@@ -1,4 +1,4 @@
-//! Ranks that are threads of this process.
+//! Ranks implemented as threads of this process.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -9,16 +9,16 @@ use crate::element::{Datatype, Kind, Number, Operation};
 use crate::error::Error;
 use crate::message::{Received, Source};
 
-/// What all ranks share.
+/// The state that all ranks share.
 #[derive(Debug)]
 pub(crate) struct World {
     mailboxes: Vec<Mailbox>,
     ended: Vec<AtomicBool>,
     /// The first rank that panicked.
     panicked: AtomicUsize,
-    /// Number of ranks that wait for a message, or have ended.
+    /// Number of ranks that are waiting for a message or have ended.
     idle: AtomicUsize,
-    /// Whether all ranks were idle at the same time: no message comes any more.
+    /// Whether all ranks were idle at the same time. No more messages will come then.
     is_deadlocked: AtomicBool,
     /// The context of the next communicator.
     contexts: AtomicU64,
@@ -34,7 +34,7 @@ struct Mailbox {
 #[derive(Debug, Default)]
 struct Inbox {
     messages: VecDeque<Message>,
-    /// Whether its rank waits, and nothing has changed since it has looked.
+    /// Whether its rank is waiting and nothing has changed since it last checked.
     is_waiting: bool,
 }
 
@@ -49,7 +49,7 @@ struct Message {
     bytes: Vec<u8>,
 }
 
-/// Tag of collective operations; those of messages are smaller.
+/// Tag of collective operations. Message tags are smaller.
 const COLLECTIVE: u32 = 1 << 16;
 
 impl World {
@@ -70,7 +70,7 @@ impl World {
         self.panicked.load(Ordering::Relaxed)
     }
 
-    /// Records that a rank sends no more messages.
+    /// Records that a rank will send no more messages.
     pub(crate) fn end(&self, rank: usize, has_panicked: bool) {
         if has_panicked {
             let none = usize::MAX;
@@ -78,13 +78,14 @@ impl World {
         }
         self.ended[rank].store(true, Ordering::Release);
         self.wake_all();
-        // Only now: until they have looked, ranks that wait for this one are not in a deadlock.
+        // Counted only now: ranks that wait for this one are not deadlocked until they have checked
+        // again.
         if self.add_idle() {
             self.wake_all();
         }
     }
 
-    /// Lets a rank look at its mailbox again. A receiver between its check and its wait holds the lock.
+    /// Makes a rank check its mailbox again. A receiver holds the lock between its check and its wait.
     fn wake(&self, mailbox: &Mailbox, mut inbox: MutexGuard<'_, Inbox>) {
         if std::mem::take(&mut inbox.is_waiting) {
             self.idle.fetch_sub(1, Ordering::AcqRel);
@@ -96,8 +97,9 @@ impl World {
         self.mailboxes.iter().for_each(|mailbox| self.wake(mailbox, mailbox.lock()));
     }
 
-    /// Counts one more idle rank; returns whether it was the last one, so that all who wait must be woken. A rank that
-    /// sends, or ends, is not idle before the ranks that this concerns are no longer.
+    /// Counts one more idle rank. Returns whether it was the last one; then all waiting ranks must
+    /// be woken. A rank that sends or ends becomes idle only after the ranks concerned have stopped
+    /// being idle.
     fn add_idle(&self) -> bool {
         let are_all = self.idle.fetch_add(1, Ordering::AcqRel) + 1 == self.mailboxes.len();
         if are_all {
@@ -125,7 +127,7 @@ pub(crate) struct ThreadCommunicator {
 }
 
 impl ThreadCommunicator {
-    /// All ranks of a world, as this one sees them.
+    /// The communicator of all ranks of a world, for one rank.
     pub(crate) fn world(world: &Arc<World>, rank: usize) -> Self {
         Self { world: Arc::clone(world), context: 0, members: (0..world.mailboxes.len()).collect(), rank }
     }
@@ -148,7 +150,7 @@ impl ThreadCommunicator {
         self.spread(buffer, root, "MPI_Bcast")
     }
 
-    /// Without `send`, in place.
+    /// Works in place if there is no `send`.
     pub(crate) fn all_reduce<T: Number>(
         &self,
         send: Option<&[T]>,
@@ -205,7 +207,7 @@ impl ThreadCommunicator {
         let mut all = self.gathered(&[color, key], 0, NAME)?.unwrap_or_else(|| vec![0; 2 * size]);
         self.spread(&mut all, 0, NAME)?;
         let mut context = match self.rank {
-            // One for each color, which is not above the number of ranks.
+            // One context for each color. There are at most as many colors as ranks.
             0 => self.world.contexts.fetch_add(size as u64, Ordering::Relaxed).to_le_bytes(),
             _ => [0; 8],
         };
@@ -234,19 +236,19 @@ impl ThreadCommunicator {
         panic!("rank {} aborts with code {code}", self.rank)
     }
 
-    /// Receives the message of a receive that was posted.
+    /// Receives the message for a posted receive.
     ///
     /// # Safety
-    /// Its buffer must be valid, and nothing may have used it since the receive was posted, except through the pointer from which its own
-    /// is derived.
+    /// The buffer must be valid. Nothing may have used it since the receive was posted, except
+    /// through the pointer that the receive's own pointer is derived from.
     #[allow(unsafe_code, reason = "the buffer of an operation that runs until its scope completes it")]
     pub(crate) unsafe fn complete(&self, posted: &PostedReceive) -> Result<Received, Error> {
-        // SAFETY: the caller guarantees it.
+        // SAFETY: guaranteed by the caller.
         let buffer = unsafe { std::slice::from_raw_parts_mut(posted.data, posted.bytes) };
         self.take(buffer, posted.kind, posted.from, posted.tag.into(), "MPI_Wait")
     }
 
-    /// Whether [`Self::complete`] returns without waiting.
+    /// Whether [`Self::complete`] would return without waiting.
     pub(crate) fn is_there(&self, posted: &PostedReceive) -> bool {
         let inbox = self.world.mailboxes[self.members[self.rank]].lock();
         let is_silent = self.silent(posted.from).is_some();
@@ -275,7 +277,7 @@ impl ThreadCommunicator {
         let mailbox = &self.world.mailboxes[self.members[self.rank]];
         let mut inbox = mailbox.lock();
         let message = loop {
-            // Whether a message can still come is found out before it is looked for.
+            // Determine whether a message can still come before looking for it.
             let silent = self.silent(from);
             if let Some(place) = inbox.messages.iter().position(|message| self.matches(message, from, tag)) {
                 break inbox.messages.remove(place).expect("its place was found");
@@ -312,7 +314,7 @@ impl ThreadCommunicator {
         message.context == self.context && message.tag == tag && is_from
     }
 
-    /// The reason why no further message can come from a source.
+    /// The reason why no further message can come from a source, if so.
     fn silent(&self, from: Source) -> Option<String> {
         let has_ended = |rank: usize| self.world.ended[self.members[rank]].load(Ordering::Acquire);
         let panicked = self.world.panicked.load(Ordering::Relaxed);
@@ -330,12 +332,12 @@ impl ThreadCommunicator {
         }
     }
 
-    /// The rank in this group of a rank in the world.
+    /// Converts a rank in the world to a rank in this group.
     fn rank_of(&self, in_world: usize) -> usize {
         self.members.iter().position(|&member| member == in_world).expect("messages come from members")
     }
 
-    /// The buffers of all ranks, in their order, at the root.
+    /// The buffers of all ranks, in rank order, at the root.
     fn gathered<T: Datatype>(
         &self,
         buffer: &[T],
@@ -388,7 +390,7 @@ fn size_of_kind(kind: Kind) -> usize {
     }
 }
 
-/// A receive that was started, but whose message was not taken yet.
+/// A receive that was started but has not taken its message yet.
 #[derive(Debug)]
 pub(crate) struct PostedReceive {
     data: *mut u8,
@@ -403,7 +405,7 @@ impl PostedReceive {
         Self { data: buffer.as_mut_ptr().cast(), bytes: size_of_val(buffer), kind: T::KIND, from, tag }
     }
 
-    /// Whether a message may match both.
+    /// Whether a message may match both receives.
     pub(crate) fn may_match(&self, other: &Self) -> bool {
         let is_same_source = match (self.from, other.from) {
             (Source::Rank(a), Source::Rank(b)) => a == b,

@@ -1,4 +1,4 @@
-//! MPI, initialised.
+//! The initialized MPI library.
 
 #![allow(unsafe_code, reason = "a call of the MPI library")]
 
@@ -12,8 +12,8 @@ use crate::library::Mpi;
 use crate::mpi::MpiCommunicator;
 use crate::signals::end_with_launcher;
 
-/// MPI, initialised. It is finalised when this and all communicators are dropped; if that is because of a panic, all
-/// ranks are ended, since the others might wait for this one.
+/// The initialized MPI library. It is finalized when this and all communicators are dropped. If a
+/// panic causes that, all ranks are ended, since the others might wait for this one.
 #[derive(Debug)]
 pub struct Universe {
     world: Communicator,
@@ -21,11 +21,11 @@ pub struct Universe {
 }
 
 impl Universe {
-    /// Opens the MPI library and initialises it, for use by this thread. On Linux, a rank then ends with the process
-    /// that its launcher started it by, however that ends.
+    /// Opens the MPI library and initializes it for use by this thread. On Linux, a rank then ends
+    /// when the launcher's process that started it ends for any reason.
     ///
     /// # Errors
-    /// If there is no library, it was initialised before, or it fails.
+    /// If there is no library, it was already initialized, or it fails.
     pub fn initialize() -> Result<Self, Unavailable> {
         static INITIALISED: AtomicBool = AtomicBool::new(false);
         let mpi = Mpi::open()?;
@@ -37,7 +37,7 @@ impl Universe {
         }
         let mut provided = 0;
         let level = mpi.constants.thread_funneled;
-        // SAFETY: this is the first call in the process; the program passes no arguments on.
+        // SAFETY: this is the first call in the process. The program passes no arguments on.
         let code = unsafe { (mpi.functions.init_thread)(ptr::null_mut(), ptr::null_mut(), level, &raw mut provided) };
         mpi.check(code, "MPI_Init_thread", None)?;
         let world = MpiCommunicator::world(mpi)?;
@@ -56,12 +56,12 @@ impl Universe {
         &self.world
     }
 
-    /// The library's version, in its own words.
+    /// The library's version string.
     pub fn version(&self) -> String {
         self.mpi.version()
     }
 
-    /// The library that [`Self::initialize`] would use, and its version, without initialising it.
+    /// The library that [`Self::initialize`] would use, with its version, without initializing it.
     ///
     /// # Errors
     /// If there is none.

@@ -1,4 +1,4 @@
-//! The checks on each MPI of this machine: this program starts itself by `mpiexec`.
+//! Runs the checks on each MPI of this machine. This program starts itself with `mpiexec`.
 
 mod checks;
 
@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use mpi_driver::{Universe, launcher, mpiexec, ranks_by};
 use test_support::{Need, skip};
 
-/// The folders with `bin/mpiexec` and `lib` of the installations to test: `MPI_HOMES`, separated by colons; without it,
-/// the one of the `mpiexec` on the path. None if it is empty.
+/// The installation folders to test, with `bin/mpiexec` and `lib`: `MPI_HOMES`, separated by
+/// colons. Without it, the installation of the `mpiexec` on the path. Empty if the variable is
+/// empty.
 fn homes() -> Vec<PathBuf> {
     if let Some(homes) = std::env::var_os("MPI_HOMES") {
         return std::env::split_paths(&homes).filter(|home| !home.as_os_str().is_empty()).collect();
@@ -28,7 +29,7 @@ fn every_check_passes_on_each_mpi() {
             let mut mpiexec = ranks_by(&home.join("bin/mpiexec"), ranks);
             mpiexec.arg(std::env::current_exe().expect("this program has a path"));
             mpiexec.args(["--exact", "a_rank_of_mpiexec", "--ignored", "--nocapture", "--test-threads=1"]);
-            // Open MPI keeps memory until its process ends, which the address sanitizer would report.
+            // Open MPI keeps memory until its process ends. The address sanitizer would report it.
             mpiexec.env("ASAN_OPTIONS", "detect_leaks=0");
             let lib = home.join("lib");
             if lib.join("libmpi.so").exists() {

@@ -1,12 +1,13 @@
-//! A library that `MPI_LIBRARY` names but that cannot be used: the error names the variable, its value, the reason and the
-//! ways out, whether or not an MPI is installed. Each case is a process of its own, since the library is opened once.
+//! `MPI_LIBRARY` names a library that cannot be used: the error names the variable, its value, the
+//! reason and what to do about it, whether or not an MPI is installed. Each case is a separate
+//! process, since the library is opened once.
 
 use std::ffi::OsStr;
 use std::process::Command;
 
 use mpi_driver::{Unavailable, Universe};
 
-/// What a process with this value of `MPI_LIBRARY` prints of the library.
+/// The output about the library from a process with this value of `MPI_LIBRARY`.
 fn with(value: &OsStr) -> String {
     let mut process = Command::new(std::env::current_exe().expect("this program has a path"));
     process.args(["--exact", "a_process_with_its_library", "--ignored", "--nocapture", "--test-threads=1"]);

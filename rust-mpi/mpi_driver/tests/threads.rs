@@ -1,4 +1,4 @@
-//! Ranks that are threads.
+//! Ranks implemented as threads.
 
 mod checks;
 
@@ -38,7 +38,7 @@ fn requests_return_the_buffers_that_they_were_lent_to_use_again() {
         let (mut sent, mut received, mut later) = ([world.rank() as i32; 3], [-1; 5], [-1; 2]);
         let (of_sent, of_received) = (sent.as_ptr(), received.as_ptr());
         world.scope(|scope| -> Result<(), Error> {
-            // Waited for in the other order: the first one is completed by the second one's wait.
+            // Waited for in reverse order: the second receive's wait completes the first one.
             let first = scope.receive(&mut received, Source::Rank(other), 0)?;
             let second = scope.receive(&mut later, Source::Rank(other), 0)?;
             let sent = scope.send_mut(&mut sent, other, 0)?.wait()?;
@@ -50,7 +50,7 @@ fn requests_return_the_buffers_that_they_were_lent_to_use_again() {
             let (message, received) = first.wait()?;
             assert_eq!((message.count, received.as_ptr()), (3, of_received));
             received[4] = 9;
-            // Lent again, and not waited for.
+            // Lent out again, and not waited for.
             _ = scope.receive(received, Source::Rank(other), 1)?;
             Ok(())
         })?;
@@ -92,26 +92,26 @@ fn ranks_that_all_wait_for_each_other_get_an_error() {
         let left_of = |rank: usize| (rank + ranks - 1) % ranks;
         let errors = threads(ranks, |world| {
             let rank = world.rank();
-            // Some messages first, so that ranks wait more than once.
+            // Some messages first, to make ranks wait more than once.
             world.send(&[rank as i32], (rank + 1) % ranks, 0)?;
             world.receive(&mut [0], Source::Rank(left_of(rank)), 0)?;
             world.receive(&mut [0], Source::Rank(left_of(rank)), 1)
         });
         let found: Vec<_> = errors.into_iter().map(|result| result.unwrap_err().reason).collect();
-        // A rank that has failed ends, and others may see that first.
+        // A rank that has failed ends, and others may notice that first.
         assert!(found.iter().any(|found| found == reason), "{found:?}");
         assert!(found.iter().all(|found| found == reason || found == "the rank has ended"), "{found:?}");
     }
 }
 
-/// A rank that ends, and one that computes, are not in a deadlock with those that wait.
+/// A rank that ends or computes is not deadlocked with ranks that wait for it.
 #[test]
 fn ranks_that_wait_for_one_that_computes_or_ends_are_in_no_deadlock() {
     for round in 0..200 {
         let received = threads(4, |world| {
             let (mut buffer, rank) = ([0], world.rank());
             match rank {
-                // It learns that rank 1 has ended, and sends then.
+                // It notices that rank 1 has ended and then sends.
                 0 => {
                     assert!(world.receive(&mut buffer, Source::Rank(1), 0).is_err());
                     std::thread::sleep(std::time::Duration::from_micros(round));

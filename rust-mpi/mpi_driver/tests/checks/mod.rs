@@ -2,7 +2,7 @@
 
 use mpi_driver::{Communicator, Error, Number, Operation, Source};
 
-/// All checks.
+/// Runs all checks.
 pub(crate) fn run(world: &Communicator) -> Result<(), Error> {
     collectives_agree_with_their_definitions(world)?;
     messages_arrive_in_order(world)?;
@@ -19,7 +19,7 @@ pub(crate) fn run(world: &Communicator) -> Result<(), Error> {
     Ok(())
 }
 
-/// A value of a rank's buffer, small so that sums are exact.
+/// A value of a rank's buffer, small enough for exact sums.
 fn value(rank: usize, index: usize) -> i32 {
     (rank * 31 + index * 7) as i32 % 19 - 5
 }
@@ -56,7 +56,7 @@ fn collectives_agree_with_their_definitions(world: &Communicator) -> Result<(), 
         }
         Ok(())
     }
-    // Bytes are not reduced. An empty slice of them may have the address that means MPI_IN_PLACE.
+    // Bytes are not reduced. An empty byte slice may have the address that means MPI_IN_PLACE.
     for length in [0, 1, 1000] {
         let mut buffer = vec![world.rank() as u8; length];
         world.broadcast(&mut buffer, 0)?;
@@ -83,7 +83,7 @@ fn messages_arrive_in_order(world: &Communicator) -> Result<(), Error> {
         assert_eq!((message.source, message.count), (left, length));
         assert!(received.iter().enumerate().all(|(index, &x)| x == value(left, index) as f32));
     }
-    // All ranks send to rank 0, each twice; messages of a rank keep their order.
+    // All ranks send to rank 0, twice each. A rank's messages keep their order.
     if rank > 0 {
         world.send(&[rank as i32, 1], 0, 9)?;
         world.send(&[rank as i32, 2], 0, 9)?;
@@ -123,7 +123,7 @@ fn a_shorter_message_is_counted_and_a_longer_one_rejected(world: &Communicator) 
     world.barrier()
 }
 
-/// Large messages to all ranks at once, which would wait for each other if they were blocking.
+/// Sends large messages to all ranks at once. Blocking sends would wait for each other.
 fn non_blocking_operations_overlap(world: &Communicator) -> Result<(), Error> {
     let (rank, size, length) = (world.rank(), world.size(), 50_000);
     let sent: Vec<f64> = (0..length).map(|index| value(rank, index).into()).collect();
@@ -144,7 +144,7 @@ fn non_blocking_operations_overlap(world: &Communicator) -> Result<(), Error> {
         assert_eq!(buffer[0], f64::from(value(from, 0)) + 1.0);
         assert!(buffer[1..].iter().enumerate().all(|(index, &x)| x == value(from, index + 1).into()));
     }
-    // A buffer that is sent, and changed once it was; the receive is polled.
+    // A buffer that is sent and then changed. The receive is polled.
     let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
     let (mut sent, mut received) = (vec![rank as i32; length], vec![-1; length]);
     world.scope(|scope| -> Result<(), Error> {
@@ -164,7 +164,7 @@ fn non_blocking_operations_overlap(world: &Communicator) -> Result<(), Error> {
         Ok(())
     })?;
     assert!(sent.iter().all(|&x| x == -2));
-    // Two receives from the same rank, waited for in the other order.
+    // Two receives from the same rank, waited for in reverse order.
     let mut buffers = [[0_i32; 1]; 2];
     let [first, second] = &mut buffers;
     world.scope(|scope| -> Result<(), Error> {
@@ -183,7 +183,7 @@ fn non_blocking_operations_overlap(world: &Communicator) -> Result<(), Error> {
 fn requests_that_are_dropped_end_with_their_scope(world: &Communicator) -> Result<(), Error> {
     let (rank, size) = (world.rank(), world.size());
     for _ in 0..20 {
-        // No message comes: the receive is cancelled, and its buffer can be freed.
+        // No message comes: the receive is canceled, and its buffer can be freed.
         let mut buffer = vec![3_i32; 1000];
         world.scope(|scope| {
             let request = scope.receive(&mut buffer, Source::Any, 77);
@@ -191,7 +191,7 @@ fn requests_that_are_dropped_end_with_their_scope(world: &Communicator) -> Resul
         });
         assert!(buffer.iter().all(|&x| x == 3));
         drop(buffer);
-        // A send that is not waited for arrives.
+        // A send arrives even if it is not waited for.
         let sent = vec![rank as i32; 2000];
         let mut changeable = vec![rank as i32 + 1; 2000];
         let mut received = vec![-1; 2000];
@@ -232,7 +232,7 @@ fn probes_see_a_message_before_it_is_received(world: &Communicator) -> Result<()
     world.barrier()
 }
 
-/// Even and odd ranks, in reverse order.
+/// Splits into even and odd ranks, in reverse order.
 fn groups_have_their_own_messages(world: &Communicator) -> Result<(), Error> {
     let (rank, size) = (world.rank(), world.size());
     let parity = rank % 2;
@@ -242,7 +242,7 @@ fn groups_have_their_own_messages(world: &Communicator) -> Result<(), Error> {
     let mut sum = [rank as i32];
     group.all_reduce_in_place(&mut sum, Operation::Sum)?;
     assert_eq!(sum[0] as usize, members.iter().sum::<usize>());
-    // The same tag in both communicators: a message is received in its own.
+    // The same tag in both communicators: each message is received in its own communicator.
     let (right, left) = ((group.rank() + 1) % group.size(), (group.rank() + group.size() - 1) % group.size());
     let (world_right, world_left) = ((rank + 1) % size, (rank + size - 1) % size);
     let (mut in_group, mut in_world) = ([-1_i32], [-1_i32]);
@@ -269,7 +269,8 @@ fn arguments_out_of_range_are_rejected(world: &Communicator) {
     assert!(world.split(u32::MAX, 0).is_err());
 }
 
-/// By each way to send one, with the bytes of its elements, and to its receiver. What is rejected is not counted.
+/// Counts messages for each way to send one, with the bytes of their elements, by receiver.
+/// Rejected messages are not counted.
 fn every_message_is_counted(world: &Communicator) -> Result<(), Error> {
     let (rank, size) = (world.rank(), world.size());
     let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
