@@ -1,4 +1,4 @@
-//! Adapters (GPUs and software implementations): search, choice, device and errors.
+//! Adapters (GPUs and software implementations): search, choice, opening a device, and errors.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use wgpu::{Backend, Backends, DeviceType};
 use crate::ShaderError;
 use crate::description::describe;
 
-/// The environment variable that restricts the search, which wgpu reads.
+/// The environment variable that restricts wgpu's search.
 const BACKEND_VARIABLE: &str = "WGPU_BACKEND";
 
 /// An open device with its queue, and the first error that it reported.
@@ -21,15 +21,16 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the adapter whose name, driver or back end contains `wanted`, ignoring case; `software` is one that runs
-    /// on the CPU. Without `wanted`, opens the best: a discrete GPU, else an integrated one, else a software adapter.
+    /// Opens the adapter that has `wanted` in its name, driver or back end, ignoring case.
+    /// `software` means one that runs on the CPU. Without `wanted`, opens the best one: a discrete
+    /// GPU, otherwise an integrated one, otherwise a software adapter.
     ///
-    /// The environment variable `WGPU_BACKEND` (`vulkan`, `gl`, `dx12`, `metal`) and the driver's own restrict the
-    /// search.
+    /// The environment variable `WGPU_BACKEND` (`vulkan`, `gl`, `dx12`, `metal`) and the driver's
+    /// own variables restrict the search.
     ///
     /// # Errors
-    /// If `WGPU_BACKEND` has an unknown name, no adapter is found, none matches `wanted`, or the chosen one cannot be
-    /// opened.
+    /// If `WGPU_BACKEND` has an unknown name, no adapter is found, none matches `wanted`, or the
+    /// chosen one cannot be opened.
     pub fn open(wanted: Option<&str>) -> Result<Self, ShaderError> {
         let variable = std::env::var(BACKEND_VARIABLE).ok();
         // wgpu ignores unknown names.
@@ -39,7 +40,7 @@ impl Gpu {
             return Err(ShaderError::UnknownBackend { name: name.trim().to_owned() });
         }
         let asked_for = wgpu::InstanceDescriptor::new_without_display_handle_from_env().backends;
-        // OpenGL last: enumerating it prints warnings on systems without a display.
+        // OpenGL comes last: enumerating it prints warnings on systems without a display.
         let (mut all, mut usable) = (Vec::new(), Vec::new());
         for backends in [asked_for & !Backends::GL, asked_for & Backends::GL] {
             let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
@@ -102,7 +103,7 @@ impl Gpu {
         Ok(Self { info, has_timestamps, device, queue, failure })
     }
 
-    /// The adapter's name, kind, driver and back end in one line; a software adapter is marked as such.
+    /// The adapter's name, kind, driver and back end on one line. A software adapter is marked as such.
     pub fn description(&self) -> String {
         describe(&self.info)
     }
@@ -149,7 +150,7 @@ impl Gpu {
         failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Destroys the device, as a driver reset would; for tests. Every later operation fails with
+    /// Destroys the device like a driver reset, for tests. Every later operation fails with
     /// [`ShaderError::Lost`].
     pub fn lose(&self) {
         self.device.destroy();
@@ -157,7 +158,7 @@ impl Gpu {
     }
 }
 
-/// Keeps the first error; later ones follow from it.
+/// Keeps the first error. Later errors are consequences of it.
 fn remember(first: &Mutex<Option<ShaderError>>, failure: ShaderError) {
     first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
 }

@@ -6,7 +6,8 @@ use wgpu::BufferUsages;
 use crate::{Gpu, ShaderError};
 
 impl Gpu {
-    /// A storage buffer with a copy of `values`; at least 4 bytes, since a binding must not be empty.
+    /// A storage buffer with a copy of `values`. It has at least 4 bytes, since a binding must not
+    /// be empty.
     pub(crate) fn storage<T: Pod>(&self, values: &[T]) -> wgpu::Buffer {
         let buffer = self.empty_storage(size_of_val(values) / 4);
         self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(values));
@@ -48,7 +49,8 @@ impl Gpu {
         })
     }
 
-    /// Waits for the submitted work, then passes the first `bytes` bytes of a [`Gpu::read_back`] buffer to `read`.
+    /// Waits for the submitted work, then passes the first `bytes` bytes of a [`Gpu::read_back`]
+    /// buffer to `read`.
     pub(crate) fn map<R>(
         &self,
         buffer: &wgpu::Buffer,
@@ -58,7 +60,7 @@ impl Gpu {
         self.check()?;
         let (sender, receiver) = std::sync::mpsc::channel();
         buffer.map_async(wgpu::MapMode::Read, ..bytes, move |outcome| {
-            // The receiver is gone if the wait has failed.
+            // The receiver no longer exists if the wait has failed.
             let _ = sender.send(outcome);
         });
         self.wait()?;

@@ -1,8 +1,8 @@
-//! An adapter in one line.
+//! One-line descriptions of adapters.
 
 use wgpu::{AdapterInfo, DeviceType};
 
-/// Its name, kind, back end and driver.
+/// The adapter's name, kind, back end and driver.
 pub(crate) fn describe(info: &AdapterInfo) -> String {
     let kind = match info.device_type {
         DeviceType::DiscreteGpu => "discrete GPU",

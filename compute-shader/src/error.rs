@@ -1,21 +1,21 @@
 use crate::description::describe;
 
-/// Where there is a driver that needs no GPU, and how to get it.
+/// Which driver works without a GPU, and how to get it.
 const SOFTWARE_DRIVER: &str = match cfg!(target_os = "linux") {
     true => ", or a software one (on Debian and Ubuntu: apt-get install mesa-vulkan-drivers)",
     false => "",
 };
 
-/// Errors of the adapter, the device or a network that does not fit it.
+/// Errors of the adapter or the device, and of a network that does not fit the adapter.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ShaderError {
     /// No adapter can run compute shaders.
     #[error("no adapter that runs compute shaders ({reason}): install a graphics driver{SOFTWARE_DRIVER}")]
     NoAdapter {
-        /// The back ends searched, or the adapters found that are unsuitable.
+        /// The back ends searched, or the unsuitable adapters found.
         reason: String,
     },
-    /// `WGPU_BACKEND` has a name that is no back end's.
+    /// `WGPU_BACKEND` does not name a back end.
     #[error(
         "the environment variable WGPU_BACKEND has {name:?}, which is no back end: choose among vulkan, metal, dx12 and gl, \
          separated by commas, or unset it"
@@ -64,7 +64,7 @@ pub enum ShaderError {
         /// The maximum size in bytes.
         limit: u64,
     },
-    /// The driver rejected a command: a defect of the driver or of this crate.
+    /// The driver rejected a command. This is a bug in the driver or in this crate.
     #[error("the adapter rejected a command: {reason}")]
     Rejected {
         /// The driver's message.

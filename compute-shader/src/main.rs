@@ -1,4 +1,5 @@
-//! Measures from which batch size a network's forward pass is faster as a compute shader than on the CPU.
+//! Finds the batch size from which a network's forward pass is faster as a compute shader than on
+//! the CPU.
 
 mod program;
 

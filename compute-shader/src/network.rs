@@ -14,10 +14,10 @@ use crate::buffers::bytes_of;
 use crate::pipelines::{DENSE_TILE, Pipelines, ROWS_OF_WORKGROUP};
 use crate::{Gpu, ShaderError};
 
-/// The maximum size of one upload in bytes; a larger input is split into several batches.
+/// The maximum size of one upload in bytes. A larger input is split into several batches.
 const MAX_UPLOAD: u64 = 256 << 20;
 
-/// The shaders that compute a prediction.
+/// The shaders used for a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
     /// One launch per layer, and one for softmax; any number of samples.
@@ -26,7 +26,7 @@ pub enum Path {
     Single,
 }
 
-/// A network whose weights are on a device.
+/// A network with its weights on a device.
 #[derive(Debug)]
 pub struct ShaderNetwork<'g> {
     pub(crate) gpu: &'g Gpu,
@@ -109,8 +109,9 @@ impl<'g> ShaderNetwork<'g> {
         self.predict_by(self.path_for(inputs.nrows()), inputs)
     }
 
-    /// [`ShaderNetwork::predict`] with a given path. [`Path::Single`] computes one sample per launch; if the network's
-    /// parameters exceed one binding, it falls back to the batch's shaders.
+    /// Runs [`ShaderNetwork::predict`] on a given path. [`Path::Single`] computes one sample per
+    /// launch. If the network's parameters exceed one binding, it falls back to the batch's
+    /// shaders.
     ///
     /// # Errors
     /// If the device fails.
@@ -175,7 +176,7 @@ impl<'g> ShaderNetwork<'g> {
         Ok(encoder)
     }
 
-    /// Encodes the launches of a batch; `first_layer` binds its inputs.
+    /// Encodes the launches of a batch. `first_layer` binds its inputs.
     pub(crate) fn launch_layers(
         &self,
         pass: &mut wgpu::ComputePass,
@@ -217,14 +218,15 @@ impl<'g> ShaderNetwork<'g> {
     /// Allocates a workspace for `rows` samples unless the current one suffices.
     pub(crate) fn reserve(&mut self, rows: usize) {
         if self.workspace.as_ref().is_none_or(|workspace| workspace.rows < rows) {
-            // Frees the old workspace first, so that the two never coexist.
+            // Frees the old workspace first: the two never coexist.
             self.workspace = None;
             self.workspace = Some(Workspace::new(self, rows));
         }
     }
 }
 
-/// The maximum number of samples whose inputs and activations fit a binding and whose rows fit a launch.
+/// The maximum number of samples with inputs and activations that fit a binding and rows that fit a
+/// launch.
 fn largest_batch(gpu: &Gpu, architecture: &Architecture) -> Result<usize, ShaderError> {
     let widest = architecture.sizes().iter().copied().max().unwrap_or(1);
     require_binding(gpu, || format!("one row of a layer of {widest} units"), widest)?;

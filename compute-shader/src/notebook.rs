@@ -23,8 +23,8 @@ impl<E: Engine> Observer<E> for NoObserver {
     }
 }
 
-/// Trains the notebook's network on the CPU for `steps` full-batch steps, on as many of the first images as the preset
-/// takes. The result is deterministic.
+/// Trains the notebook's network on the CPU for `steps` full-batch steps, on as many of the first
+/// images as the preset uses. The result is deterministic.
 ///
 /// # Errors
 /// If training diverges.

@@ -7,7 +7,7 @@ use crate::Gpu;
 /// The activation functions, prepended to each shader that calls `activate`.
 const ACTIVATION: &str = include_str!("shaders/activation.wgsl");
 
-/// Rows and units of the output tile that a workgroup of `dense.wgsl` computes.
+/// Rows and units of the output tile that one workgroup of `dense.wgsl` computes.
 pub(crate) const DENSE_TILE: (u32, u32) = (64, 16);
 /// Rows per workgroup of `softmax.wgsl` and `classify.wgsl`, one per invocation.
 pub(crate) const ROWS_OF_WORKGROUP: u32 = 64;

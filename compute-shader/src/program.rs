@@ -69,9 +69,9 @@ pub(crate) fn main() -> ExitCode {
     command_line::run(|| with_worker_threads(arguments.homework.cores, |threads| run(&arguments, threads))?)
 }
 
-/// Suppresses Mesa's own error lines: the program's error already reports a missing adapter. Mesa's device-select
-/// layer, which lets a desktop choose the GPU, is disabled where `XDG_RUNTIME_DIR` is unset, since it would print only
-/// that. Variables that the user has set are kept.
+/// Suppresses Mesa's own error lines, since the program's error already reports a missing adapter.
+/// Mesa's device-select layer, which lets a desktop choose the GPU, is disabled if
+/// `XDG_RUNTIME_DIR` is unset: it would print only that. Variables that the user has set are kept.
 #[allow(unsafe_code)]
 fn silence_libraries() {
     let is_absent = |name: &str| std::env::var_os(name).is_none();
@@ -143,7 +143,7 @@ fn run(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
-/// Times an evaluation with the data set resident on the device against one that copies it each time.
+/// Times an evaluation of a resident data set against one that copies the data set each time.
 fn keep_on_device(report: &mut Report, shader: &mut ShaderNetwork, input: &Input, repeats: NonZeroUsize) -> Result<()> {
     let Some(labels) = &input.labels else {
         report.remark("kept_on_device", "Kept on the device: not measured, since random inputs have no labels");

@@ -1,4 +1,5 @@
-//! A data set resident on the device: uploaded once, evaluated there, with one integer read back.
+//! A data set resident on the device: it is uploaded once and evaluated there. Only one integer is
+//! read back.
 
 use ndarray::{ArrayView2, Axis};
 
@@ -8,7 +9,7 @@ use crate::{Gpu, ShaderError, ShaderNetwork};
 /// Samples and their labels on a device.
 #[derive(Debug)]
 pub struct Resident {
-    /// The samples, split so that each part fits a binding.
+    /// The samples, split into parts that each fit a binding.
     parts: Vec<Part>,
     labels: wgpu::Buffer,
     count: wgpu::Buffer,
@@ -71,8 +72,8 @@ impl ShaderNetwork<'_> {
         Ok(resident)
     }
 
-    /// The number of samples whose largest output, the first of equals, is at the label's index. Only this number
-    /// leaves the device.
+    /// The number of samples with the largest output at the label's index. If several outputs are
+    /// largest, the first one counts. Only this number leaves the device.
     ///
     /// # Errors
     /// If the device fails.

@@ -7,7 +7,7 @@ use ndarray::{ArrayView2, Axis};
 use crate::network::Path;
 use crate::{ShaderError, ShaderNetwork};
 
-/// Elapsed times of one prediction's phases, in seconds; the phases do not overlap.
+/// Elapsed times of one prediction's phases, in seconds. The phases do not overlap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Phases {
     /// The copy from host to device.
@@ -19,8 +19,9 @@ pub struct Phases {
 }
 
 impl ShaderNetwork<'_> {
-    /// Predicts, and times each phase with a wait after it. The sum exceeds the time of [`ShaderNetwork::predict`],
-    /// which waits once. An input of more rows than [`ShaderNetwork::largest_batch`] is split, and its times are summed.
+    /// Predicts, and waits after each phase to time it. The sum exceeds the time of
+    /// [`ShaderNetwork::predict`], which waits only once. An input with more rows than
+    /// [`ShaderNetwork::largest_batch`] is split, and its times are summed.
     ///
     /// # Errors
     /// If the device fails.
@@ -39,7 +40,7 @@ impl ShaderNetwork<'_> {
         Ok(sum)
     }
 
-    /// [`ShaderNetwork::time_phases`] of at most [`ShaderNetwork::largest_batch`] rows.
+    /// Runs [`ShaderNetwork::time_phases`] for at most [`ShaderNetwork::largest_batch`] rows.
     fn time_part(&mut self, path: Path, inputs: ArrayView2<f32>) -> Result<Phases, ShaderError> {
         let (gpu, rows) = (self.gpu, inputs.nrows());
         self.reserve(rows);

@@ -12,13 +12,13 @@ pub(crate) struct Workspace {
     pub(crate) inputs: wgpu::Buffer,
     /// Each layer's outputs, rows × units.
     activations: Vec<wgpu::Buffer>,
-    /// Each layer's shape, as `dense.wgsl` reads it.
+    /// Each layer's shape in `dense.wgsl`'s format.
     shapes: Vec<wgpu::Buffer>,
     pub(crate) first_layer: wgpu::BindGroup,
     pub(crate) later_layers: Vec<wgpu::BindGroup>,
     /// `Some` if the output activation is softmax.
     pub(crate) softmax: Option<wgpu::BindGroup>,
-    /// The last layer's shape, as `softmax.wgsl` and `classify.wgsl` read it.
+    /// The last layer's shape in the format of `softmax.wgsl` and `classify.wgsl`.
     pub(crate) outputs_shape: wgpu::Buffer,
     pub(crate) staging: wgpu::Buffer,
 }
@@ -50,7 +50,7 @@ impl Workspace {
         &self.activations[self.activations.len() - 1]
     }
 
-    /// The first layer's bind group with `inputs` in place of the workspace's own.
+    /// The first layer's bind group with `inputs` instead of the workspace's own inputs.
     pub(crate) fn bind_inputs(&self, network: &ShaderNetwork, inputs: &wgpu::Buffer) -> wgpu::BindGroup {
         let layer = &network.layers[0];
         let buffers = [&self.shapes[0], inputs, &layer.weights, &layer.biases, &self.activations[0]];
@@ -62,7 +62,7 @@ impl Workspace {
         self.set_rows_from(gpu, layers, rows, 0);
     }
 
-    /// [`Workspace::set_rows`] for a batch that begins at row `first` of a data set.
+    /// Like [`Workspace::set_rows`], for a batch that begins at row `first` of a data set.
     pub(crate) fn set_rows_from(&self, gpu: &Gpu, layers: &[Layer], rows: usize, first: usize) {
         for (layer, shape) in layers.iter().zip(&self.shapes) {
             let fields = [rows as u32, layer.inputs as u32, layer.units as u32, activation_code(layer.activation)];

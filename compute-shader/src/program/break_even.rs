@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::row::Row;
 use super::table::thousands;
 
-/// The batch sizes between which the shader becomes faster than the CPU.
+/// Between which batch sizes the shader becomes faster than the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BreakEven {
     /// The CPU is faster at the largest measured batch.
@@ -16,15 +16,15 @@ pub(super) enum BreakEven {
     Between(usize, usize),
 }
 
-/// Bisects between the largest batch of the table where the CPU is faster and the next one; `ratio` measures
-/// shader / CPU.
+/// Bisects between the table's largest batch where the CPU is faster and the next larger one.
+/// `ratio` measures shader / CPU.
 pub(super) fn find(rows: &[Row], mut ratio: impl FnMut(usize) -> Result<f64>) -> Result<BreakEven> {
     let Some(last) = rows.iter().rposition(|row| row.ratio() >= 1.0) else {
         return Ok(rows.first().map_or(BreakEven::Never, |row| BreakEven::Always(row.batch)));
     };
     let Some(next) = rows.get(last + 1) else { return Ok(BreakEven::Never) };
     let (mut cpu_wins, mut shader_wins) = (rows[last].batch, next.batch);
-    // To within 10 %: the noise of the measurements is larger.
+    // To within 10 %, since the measurements' noise is larger.
     while shader_wins > cpu_wins + 1 && shader_wins as f64 > 1.1 * cpu_wins as f64 {
         let middle = ((cpu_wins as f64 * shader_wins as f64).sqrt() as usize).clamp(cpu_wins + 1, shader_wins - 1);
         if ratio(middle)? < 1.0 { shader_wins = middle } else { cpu_wins = middle }
@@ -33,7 +33,7 @@ pub(super) fn find(rows: &[Row], mut ratio: impl FnMut(usize) -> Result<f64>) ->
 }
 
 impl BreakEven {
-    /// The smallest batch at which the shader was faster.
+    /// The smallest batch for which the shader was faster.
     pub(super) fn batch(self) -> Option<usize> {
         match self {
             Self::Never => None,

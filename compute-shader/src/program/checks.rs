@@ -1,4 +1,4 @@
-//! The checks before the timing: the shaders' outputs agree with the CPU's.
+//! Checks before timing that the shaders' outputs agree with the CPU's.
 
 use anyhow::Result;
 use compute_shader::{Path, ShaderNetwork};
@@ -9,9 +9,9 @@ use timing::Report;
 
 use super::input::Input;
 
-/// Maximum error of an output: absolute for magnitudes up to 1, relative beyond.
+/// Maximum error of an output: absolute for magnitudes up to 1, relative above.
 const TOLERANCE: f32 = 1e-5;
-/// Number of samples that are also checked against plain loops, on both paths.
+/// Number of samples that are also checked against naive loops, on both paths.
 const PLAIN_SAMPLES: usize = 200;
 
 pub(super) fn run(
@@ -52,7 +52,7 @@ fn predict_by_plain_loops(network: &Network, inputs: ArrayView2<f32>) -> Array2<
     outputs
 }
 
-/// The largest error, measured as for [`TOLERANCE`]; or the first output whose error exceeds it.
+/// The largest error, measured as for [`TOLERANCE`], or the first output that exceeds it.
 fn compare(found: ArrayView2<f32>, expected: ArrayView2<f32>) -> Result<f32, String> {
     if found.dim() != expected.dim() {
         return Err(format!("{:?} outputs, expected {:?}", found.dim(), expected.dim()));

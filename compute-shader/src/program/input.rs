@@ -1,4 +1,4 @@
-//! The network and the samples that the program checks and times.
+//! The network and samples to check and time.
 
 use anyhow::{Context, Result, ensure};
 use ndarray::{Array2, ArrayView2, Axis, s};
@@ -18,7 +18,7 @@ pub(super) struct Input {
     pub(super) network: Network,
     /// Samples for the largest batch, samples × inputs.
     pub(super) inputs: Array2<f32>,
-    /// The images' digits; `None` for random samples or a network of another number of classes.
+    /// The images' digits. `None` for random samples or a network with a different number of classes.
     pub(super) labels: Option<Vec<u8>>,
     pub(super) network_line: String,
     pub(super) data_line: String,
@@ -66,7 +66,7 @@ impl Input {
         }
         let count = dataset.test.len().min(max_batch);
         let samples = dataset.test.samples(0, count);
-        // Only batches that were asked for repeat images.
+        // Only requested batch sizes repeat images.
         let rows = if arguments.batch.is_empty() { count } else { max_batch };
         let indices: Vec<usize> = (0..rows).map(|row| row % count.max(1)).collect();
         let labels = indices.iter().map(|&index| dataset.test.labels[index]).collect::<Vec<_>>();
@@ -83,7 +83,7 @@ impl Input {
     }
 }
 
-/// The number of rows whose largest output is at the label's index.
+/// The number of rows with the largest output at the label's index.
 pub(super) fn count_correct(outputs: &Array2<f32>, labels: &[u8]) -> usize {
     let is_correct = |(row, &label): (ndarray::ArrayView1<f32>, &u8)| {
         argmax(row.to_slice().expect("rows of the outputs are contiguous")) == usize::from(label)

@@ -1,4 +1,4 @@
-//! A plot of images per second over the batch size, as an SVG file.
+//! A plot of images per second against batch size, as an SVG file.
 
 use std::path::{Path, PathBuf};
 

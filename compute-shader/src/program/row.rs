@@ -16,7 +16,7 @@ pub(super) struct Row {
     pub(super) batch: usize,
     /// `neural_net::Predictor` on the CPU.
     pub(super) cpu: Measurement,
-    /// The shader with both transfers.
+    /// The shader, including both transfers.
     pub(super) shader: Measurement,
     /// The launches alone, by device timestamps.
     pub(super) compute: Option<Measurement>,

@@ -44,7 +44,7 @@ pub(super) fn print(rows: &[Row], threads: usize, has_timestamps: bool) {
     }
 }
 
-/// A number rounded to an integer, with spaces between groups of thousands: 1 234 567.
+/// A number rounded to an integer, with spaces between groups of three digits: 1 234 567.
 pub(super) fn thousands(number: f64) -> String {
     grouped(format_args!("{number:.0}")).replace(',', " ")
 }

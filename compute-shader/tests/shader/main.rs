@@ -1,5 +1,5 @@
-//! The shaders against the CPU, on the best adapter of this machine, which may be a software one. Without an adapter
-//! the tests are skipped; `SHADER_TESTS=require` makes that a failure.
+//! Compares the shaders with the CPU, on this machine's best adapter, which may be a software one.
+//! Without an adapter, the tests are skipped; `SHADER_TESTS=require` makes that a failure.
 
 mod device;
 mod evaluation;
@@ -15,7 +15,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use test_support::{Need, skip};
 
-/// The best adapter; `None`, with a note of the skipped test, if there is none.
+/// The best adapter. Without one, returns `None` and notes the skipped test.
 #[track_caller]
 fn gpu() -> Option<Gpu> {
     match Gpu::open(None) {
@@ -28,7 +28,7 @@ fn gpu() -> Option<Gpu> {
     }
 }
 
-/// A network with random weights up to 2/√fan_in and biases up to ½, so that sums are neither all small nor all large.
+/// A network with random weights up to 2/√fan_in and biases up to ½, for a mix of small and large sums.
 fn network(sizes: &[usize], hidden: Activation, output: Activation, seed: u64) -> Network {
     let mut rng = ChaCha8Rng::seed_from_u64(test_support::seed(seed));
     let architecture = Architecture::new(sizes.to_vec(), hidden, output).unwrap();
@@ -47,7 +47,7 @@ fn inputs(rows: usize, columns: usize, seed: u64) -> Array2<f32> {
     Array2::from_shape_simple_fn((rows, columns), || rng.random_range(-1.0..1.0))
 }
 
-/// The outputs of [`Network::predict`], the naive loops.
+/// The outputs of [`Network::predict`], which uses naive loops.
 fn expected(network: &Network, inputs: &Array2<f32>) -> Array2<f32> {
     let mut outputs = Array2::zeros((inputs.nrows(), network.architecture().outputs()));
     for (mut output, input) in outputs.outer_iter_mut().zip(inputs.outer_iter()) {

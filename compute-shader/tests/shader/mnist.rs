@@ -23,7 +23,8 @@ fn shader_classifies_all_test_images_as_the_cpu_does() {
 
     let correct =
         classes.iter().zip(&dataset.test.labels).filter(|(class, label)| **class == usize::from(**label)).count();
-    // The notebook's network reaches about 91 %; a perfect score would mean that it was trained on the test images.
+    // The notebook's network reaches about 91 %. A perfect score would mean that it was trained on
+    // the test images.
     assert!((9000..9900).contains(&correct), "{correct}");
     let resident = shader.place(test.inputs().view(), &dataset.test.labels).unwrap();
     assert_eq!(shader.count_correct(&resident).unwrap(), correct);

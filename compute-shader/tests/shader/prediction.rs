@@ -78,7 +78,7 @@ fn shader_predicts_batches_of_varying_sizes() {
             &format!("{rows} rows from {first}"),
         );
     }
-    // Column-major inputs.
+    // A column-major copy of the inputs.
     let transposed = inputs.t().as_standard_layout().into_owned();
     assert_close(&shader.predict(transposed.t()).unwrap(), &all, "column-major");
 }

@@ -67,7 +67,7 @@ fn shader_program_prints_one_json_object_for_a_network_of_any_size() {
     assert!(object["kept_on_device"].as_str().unwrap().contains("random inputs have no labels"));
 }
 
-/// A batch that the adapter does not take at once agrees with the CPU; progress is on stderr.
+/// A batch larger than the adapter accepts at once agrees with the CPU. Progress is on stderr.
 #[test]
 fn shader_program_splits_a_batch_beyond_the_adapters_limits() {
     let Some(gpu) = gpu() else { return };
@@ -124,7 +124,7 @@ fn shader_program_reports_usage_errors_in_one_line() {
         (&["--plot", "no/such/folder/plot.svg"], "no/such/folder/plot.svg: cannot be written"),
     ];
     for (arguments, expected) in cases {
-        // Without this desktop variable, a Mesa library prints lines of its own.
+        // Without this desktop variable, a Mesa library prints its own lines.
         let output = program().env_remove("XDG_RUNTIME_DIR").args(arguments).assert().code(2).get_output().clone();
         let error = String::from_utf8(output.stderr).unwrap();
         let errors = error.lines().filter(|line| line.starts_with("error: ")).count();
@@ -160,7 +160,7 @@ fn shader_program_rejects_images_of_a_wrong_size() {
 
 #[test]
 fn shader_program_reports_a_missing_adapter_in_one_line() {
-    // A back end that this system does not have.
+    // A back end that this system lacks.
     let absent = if cfg!(target_os = "macos") { "dx12" } else { "metal" };
     let output = program().env("WGPU_BACKEND", absent).assert().code(2).get_output().clone();
     let error = String::from_utf8(output.stderr).unwrap();

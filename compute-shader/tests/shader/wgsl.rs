@@ -16,7 +16,7 @@ fn shader_sources_are_valid_wgsl() {
         let source = files.concat();
         let module = naga::front::wgsl::parse_str(&source)
             .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
-        // No optional capability.
+        // Without optional capabilities.
         let validated = Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(&module);
         validated.unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&source)));
         let [entry] = &module.entry_points[..] else { panic!("{name} needs one entry point") };
