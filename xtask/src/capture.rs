@@ -2,10 +2,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// Runs a command to its end and returns what it wrote to stdout.
+/// Runs a command to its end and returns its stdout.
 ///
 /// # Errors
-/// If it cannot be started, or fails: then with the last line it wrote to stderr.
+/// If it cannot be started or fails; the message then has the last line of its stderr.
 pub(crate) fn stdout_of(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;

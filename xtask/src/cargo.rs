@@ -1,4 +1,4 @@
-//! Building with cargo, and finding the executables that it built.
+//! Builds with cargo and finds the executables it built.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use crate::workspace::Workspace;
 
-/// Runs cargo in the workspace and returns the executable of that name; `None` if the build fails or has no such
-/// executable. The compiler's messages go to stderr.
+/// Runs cargo in the workspace and returns the executable with that name. `None` if the build fails
+/// or has no such executable. The compiler's messages go to stderr.
 ///
 /// # Errors
 /// If cargo cannot be started.
@@ -34,7 +34,7 @@ pub(crate) fn build_executables(workspace: Workspace, arguments: &[&str]) -> Res
 }
 
 impl Executables {
-    /// The executable of the target `name` of `package`.
+    /// The executable for the target `name` of `package`.
     ///
     /// # Errors
     /// If there is none.
@@ -45,14 +45,15 @@ impl Executables {
     }
 }
 
-/// The cargo that runs this program, in the workspace.
+/// The cargo that is running this program, set to run in the workspace.
 pub(crate) fn cargo(workspace: Workspace) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace.folder());
     command
 }
 
-/// Runs cargo in the workspace; returns its messages, a JSON object per line, and whether the build succeeded.
+/// Runs cargo in the workspace. Returns its messages, one JSON object per line, and whether the
+/// build succeeded.
 fn build(workspace: Workspace, arguments: &[&str]) -> Result<(String, bool)> {
     let output = cargo(workspace)
         .args(arguments)
@@ -78,7 +79,7 @@ struct Target {
 }
 
 impl Artifact {
-    /// Whether it belongs to the package of that name.
+    /// Whether it belongs to the package with that name.
     fn is_of(&self, package: &str) -> bool {
         let (path, version) = self.package_id.rsplit_once('#').unwrap_or((&self.package_id, ""));
         let name = version.split_once('@').map_or_else(|| path.rsplit('/').next().unwrap_or(path), |(name, _)| name);

@@ -1,4 +1,5 @@
-//! `cargo xtask debug KERNEL`: a kernel's launch at the homework's size in the debugger, in the terminal or as a page.
+//! `cargo xtask debug KERNEL`: debugs a kernel's launch at the homework's size, in the terminal or
+//! as a page.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -35,7 +36,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let directory = tempfile::tempdir().context("cannot make a directory for the launch")?;
     let capture = Capture::new(directory.path(), Some(&options.kernel)).without_running();
     let launched = ptx::launch(&options.kernel, options.arch.as_deref(), |device| device.capture(capture.clone()));
-    // Without the kernel's results, what comes after its launch may fail.
+    // Without the kernel's results, the code after its launch may fail.
     match launched {
         Err(error) if !capture.launch_file().exists() => return Err(error),
         _ => {}

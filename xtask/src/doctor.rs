@@ -1,5 +1,5 @@
-//! `cargo xtask doctor`: the workspace's requirements that this machine meets or lacks, and the command that fixes
-//! each.
+//! `cargo xtask doctor`: lists which of the workspace's requirements this machine meets or lacks,
+//! and the command that fixes each.
 
 mod checks;
 

@@ -1,7 +1,9 @@
-//! `cargo xtask draw`: builds the page `docs/draw/index.html`, or checks that it is fresh.
+//! `cargo xtask draw`: builds the digit recognizer, `docs/draw/index.html`, or checks that it is up
+//! to date.
 //!
-//! The page is one file: the template in `neural-net/draw/page`, with the crate `draw` compiled to WebAssembly by the
-//! toolchain that compiles PTX. It is committed with a fingerprint of itself, the crate and the compiler flags.
+//! The page is one file: the template in `neural-net/draw/page`, with the crate `draw` compiled to
+//! WebAssembly by the toolchain that compiles PTX. It is committed with a fingerprint of itself,
+//! the crate and the compiler flags.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,10 +23,11 @@ use neural_net::{files, model_file};
 use crate::page::{self, Page};
 use crate::{wasm, workspace_root};
 
-/// Compiler flags: a panic is a trap, and nothing in the module depends on the machine that compiles it.
+/// Compiler flags: a panic becomes a trap, and nothing in the module depends on the machine that
+/// compiles it.
 const FLAGS: [&str; 4] = ["-Zunstable-options", "-Cpanic=immediate-abort", "-Zlocation-detail=none", "-Cstrip=symbols"];
 
-/// The page, and what it is made of.
+/// The page and its inputs.
 const PAGE: Page<'_> = Page {
     name: "draw",
     origin: "neural-net/draw",
@@ -37,7 +40,7 @@ const PAGE: Page<'_> = Page {
         "neural-net/draw/src",
     ],
 };
-/// The number of images that the network trains on: those after them are held out.
+/// Number of images that the network trains on. The images after them are held out.
 const TRAINING_IMAGES: usize = 50_000;
 
 /// Options of `cargo xtask draw`.
@@ -81,8 +84,9 @@ fn template() -> Result<String> {
     page::read(&folder().join("page/index.html"))
 }
 
-/// The page's examples as JSON: the first and the last shape of each built-in digit, in order, each a list of strokes, and a
-/// stroke the coordinates x, y, x, y … of its points in hundredths.
+/// The page's examples as JSON: the first and the last shape of each built-in digit, in order. Each
+/// is a list of strokes, and a stroke is the list x, y, x, y … of its points' coordinates in
+/// hundredths.
 fn examples() -> Result<String> {
     let hundredths = |stroke: &Vec<[f32; 2]>| -> Vec<i32> {
         stroke.as_flattened().iter().map(|coordinate| (coordinate * 100.0).round() as i32).collect()
@@ -94,7 +98,7 @@ fn examples() -> Result<String> {
     Ok(serde_json::to_string(&examples.collect::<Vec<_>>())?)
 }
 
-/// Quantises a saved network into the crate's parameters.
+/// Quantizes a saved network into the crate's parameters.
 fn write_parameters(model: &Path) -> Result<()> {
     let Model { network, convention, .. } = model_file::load(model)?;
     ensure!(

@@ -1,10 +1,11 @@
-//! `cargo xtask gpu-check`: one folder with everything that checks and times the kernels on a machine that has a GPU and
-//! no Rust. There, `run.sh`, on Windows `run.cmd`, runs it and writes one JSON file; where Python has CuPy, Numba or
-//! PyTorch, beside their times.
+//! `cargo xtask gpu-check`: makes one folder that checks and times the kernels on a machine with a
+//! GPU but without Rust. There, `run.sh` (`run.cmd` on Windows) runs everything and writes one JSON
+//! file. If Python has CuPy, Numba or PyTorch, it times them as well.
 //!
-//! Each item (a test program, a timing, a peer's script, a sanitizer run) is a child process with a time limit, and the
-//! results are written after each item: a hang, a crash or a refusal of one costs that one. The most important items run first; a later run
-//! continues after a deadline.
+//! Each item (a test program, a timing, a peer's script, a sanitizer run) is a child process with a
+//! time limit, and the results are written after each item. A hang, a crash or a rejection
+//! therefore costs only that item. The most important items run first. A later run continues after
+//! a deadline.
 
 mod figures;
 mod folder;
@@ -26,7 +27,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-/// What to do.
+/// The options of `cargo xtask gpu-check`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Run the checks of the folder that holds this program, instead of making the folder

@@ -42,7 +42,7 @@ enum Command {
     Debug(debug::Options),
     /// Lists the requirements that this machine meets or lacks, and the command that fixes each
     Doctor(doctor::Options),
-    /// Builds the page that reads drawn digits, docs/draw/index.html, or checks that it is fresh
+    /// Builds the digit recognizer, docs/draw/index.html, or checks that it is up to date
     Draw(draw::Options),
     /// Creates a folder that checks and times the kernels on a machine with a GPU and without Rust
     GpuCheck(gpu_check::Options),
@@ -66,7 +66,7 @@ enum Command {
     Other(Vec<OsString>),
 }
 
-/// Commands of earlier versions, with what to type now.
+/// Commands of earlier versions, with their replacements.
 const MOVED: [(&str, &str); 3] =
     [("autograder", "cargo course autograder"), ("grade", "cargo course grade"), ("starter", "cargo course starter")];
 

@@ -1,6 +1,7 @@
-//! `cargo xtask package`: the programs for people without Rust, each in an archive that needs nothing else, with checksums.
+//! `cargo xtask package`: makes self-contained archives of the programs, with checksums, for people
+//! without Rust.
 //!
-//! CONTRIBUTING.md says how a release is made of them.
+//! CONTRIBUTING.md explains how to make a release from them.
 
 mod archive;
 mod extension;
@@ -19,7 +20,7 @@ use crate::cargo::build_executables;
 use crate::workspace::Workspace;
 use crate::workspace_root;
 
-/// What to do.
+/// The options of `cargo xtask package`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Make the archives for another system, such as x86_64-pc-windows-gnu, for which this machine can compile
@@ -33,13 +34,13 @@ pub(crate) struct Options {
     out: PathBuf,
 }
 
-/// A program, and the files that lie beside it in its archive.
+/// A program, and the files next to it in its archive.
 struct Package {
     name: &'static str,
     workspace: Workspace,
-    /// What tells how to start it.
+    /// The document that explains how to start it.
     readme: &'static str,
-    /// What puts it into a Linux desktop's menu.
+    /// Files that add it to a Linux desktop's menu.
     menu: &'static [&'static str],
 }
 
@@ -61,19 +62,19 @@ const PACKAGES: [Package; 2] = [
     },
 ];
 
-/// Of every archive.
+/// Included in every archive.
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Maximum size of an archive in bytes.
 const MAX_BYTES: u64 = 25_000_000;
 
-/// The file with the archives' checksums, which `sha256sum --check` reads.
+/// The file with the archives' checksums, for `sha256sum --check`.
 const CHECKSUMS: &str = "SHA256SUMS";
 
 /// Makes the archives and their checksums.
 ///
 /// # Errors
-/// If a program does not build or does not start, an archive cannot be written, or is too large.
+/// If a program does not build or start, or an archive cannot be written or is too large.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     let system = System::of(options)?;
     let out = workspace_root().join(&options.out);
@@ -94,9 +95,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The system that the programs are for.
+/// The system that the programs are built for.
 struct System {
-    /// For rustc.
+    /// Its name in rustc.
     triple: String,
     is_this_one: bool,
     glibc: Option<glibc::Version>,
@@ -104,7 +105,8 @@ struct System {
 
 impl System {
     /// # Errors
-    /// If a version of glibc is asked for and the system has none, or rustc cannot be asked for this machine's system.
+    /// If a version of glibc is requested for a system without glibc, or rustc does not report this
+    /// machine's system.
     fn of(options: &Options) -> Result<Self> {
         let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
         let version = stdout_of(Command::new(rustc).arg("-vV"))?;
@@ -125,14 +127,14 @@ impl System {
         format!("{program}{}", if self.is_windows() { ".exe" } else { "" })
     }
 
-    /// Its name in an archive's: "x86_64-linux" of x86_64-unknown-linux-gnu.
+    /// Its name in an archive's file name: "x86_64-linux" for x86_64-unknown-linux-gnu.
     fn name(&self) -> String {
         let mut parts = self.triple.split('-');
         let architecture = parts.next().unwrap_or_default();
         format!("{architecture}-{}", parts.find(|part| !["unknown", "pc", "apple"].contains(part)).unwrap_or_default())
     }
 
-    /// The arguments of cargo that build `program` for it.
+    /// Cargo's arguments to build `program` for it.
     fn build(&self, program: &str) -> Vec<String> {
         let (command, target) = match self.glibc {
             Some(version) => ("zigbuild", Some(format!("{}.{version}", self.triple))),
@@ -141,8 +143,8 @@ impl System {
         let fixed = ["--release", "--locked", "--config", "profile.release.strip=\"symbols\"", "--package", program];
         let mut arguments: Vec<String> = [command].iter().chain(&fixed).map(|&argument| argument.to_owned()).collect();
         if self.is_windows() {
-            // The compiler's libraries are in the program: a machine without compilers lacks them. With --target, macros are built as
-            // usual.
+            // The compiler's libraries are linked into the program, since a machine without
+            // compilers lacks them. With --target, macros are built as usual.
             let flags = format!("target.{}.rustflags=[\"-C\", \"target-feature=+crt-static\"]", self.triple);
             arguments.extend(["--config".to_owned(), flags]);
         }
@@ -151,7 +153,7 @@ impl System {
     }
 }
 
-/// Builds a program and packs it; returns the archive's path.
+/// Builds a program and packs it. Returns the archive's path.
 fn make(package: &Package, system: &System, out: &Path) -> Result<PathBuf> {
     let Package { name, workspace, readme, menu } = package;
     let arguments = system.build(name);
@@ -195,7 +197,7 @@ fn make(package: &Package, system: &System, out: &Path) -> Result<PathBuf> {
     Ok(archive)
 }
 
-/// Starts the program of an archive from a folder of its own.
+/// Unpacks an archive into its own folder and starts the program there.
 fn check_start(archive: &Path, folder: &Path, executable: &str) -> Result<()> {
     let unpacked = tempfile::tempdir()?;
     archive::unpack(archive, unpacked.path())?;

@@ -1,4 +1,4 @@
-//! Pages of one file, which are committed with a fingerprint of themselves and of all that they are made of.
+//! Single-file pages, committed with a fingerprint of themselves and all their inputs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,19 +12,19 @@ use neural_net::files;
 use crate::wasm::{PROFILE, TARGET};
 use crate::workspace_root;
 
-/// A page, `docs/NAME/index.html`, which `cargo xtask NAME` makes.
+/// A page, `docs/NAME/index.html`, that `cargo xtask NAME` makes.
 pub(crate) struct Page<'a> {
     pub(crate) name: &'a str,
     /// The folders that it is made from, in words.
     pub(crate) origin: &'a str,
-    /// Flags of its module's compiler.
+    /// Compiler flags of its module.
     pub(crate) flags: &'a [&'a str],
-    /// Files and folders that it is made of, below the workspace's root.
+    /// The files and folders it is made from, below the workspace's root.
     pub(crate) inputs: &'a [&'a str],
 }
 
 impl Page<'_> {
-    /// Says whether the committed page matches what it is made of.
+    /// Reports whether the committed page matches its inputs.
     ///
     /// # Errors
     /// If it or an input cannot be read.
@@ -39,7 +39,7 @@ impl Page<'_> {
         Ok(if is_fresh { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
     }
 
-    /// Writes the page, which has its fingerprint.
+    /// Writes the page, which includes its fingerprint.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -52,7 +52,7 @@ impl Page<'_> {
         workspace_root().join(format!("docs/{}/index.html", self.name))
     }
 
-    /// The page: two lines, the second with the fingerprint, and the body.
+    /// The page: two lines, the second with the fingerprint, and then the body.
     ///
     /// # Errors
     /// If an input cannot be read.
@@ -67,7 +67,7 @@ impl Page<'_> {
     }
 }
 
-/// A text file, with line feeds alone.
+/// Reads a text file with line feeds as line endings.
 ///
 /// # Errors
 /// If it cannot be read.

@@ -1,7 +1,9 @@
-//! `cargo xtask peers`: times the programs as users run them against Python programs with the same workload.
+//! `cargo xtask peers`: times the programs, run as users run them, against Python programs with the
+//! same workload.
 //!
-//! Our program and the peer alternate for several rounds, so that a busy moment of the machine does not affect one side
-//! only. A round runs all workloads, so that the moment does not affect all rounds of one workload either.
+//! Our program and the peer alternate for several rounds, so a busy moment of the machine does not
+//! affect just one side. A round runs all workloads, so the moment does not affect all rounds of
+//! one workload either.
 
 pub(crate) mod comparison;
 mod contest;

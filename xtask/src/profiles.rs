@@ -1,8 +1,9 @@
 //! `cargo xtask profiles`: compares the times of every timed function in the dev and release profiles.
 //!
-//! `cargo run` builds the dev profile, so timed code must be compiled there as in a release: optimised, without debug
-//! assertions and overflow checks. These checks may also come from a dependency's generic code that is inlined into the
-//! timed code; the dependency's profile decides on them, and no other test detects them.
+//! `cargo run` builds the dev profile, so timed code must be compiled there like in a release:
+//! optimized, without debug assertions and overflow checks. These checks may also come from a
+//! dependency's generic code that is inlined into the timed code. The dependency's profile controls
+//! them, and no other test detects them.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -21,10 +22,10 @@ use crate::peers::rust_program::OurTime;
 use crate::peers::table::aligned;
 use crate::programs::{Executables, Profile, Program, TIME_CORRELATION, TIME_PREDICTION};
 
-/// Largest share by which the two profiles' times of a function may differ, either way.
+/// Largest fraction by which the two profiles' times of a function may differ, in either direction.
 ///
-/// The same instructions at other addresses took up to 1.22 times as long (`max_cpu`, in two builds); code that is not
-/// optimised, or has checks, takes at least 1.4 times as long.
+/// The same instructions at other addresses took up to 1.22 times as long (`max_cpu`, in two
+/// builds). Code that is not optimized or has checks takes at least 1.4 times as long.
 const TOLERANCE: f64 = 0.25;
 
 /// Options of `cargo xtask profiles`.
@@ -60,7 +61,7 @@ struct TimedProgram {
     title: &'static str,
     program: Program,
     arguments: &'static str,
-    /// Whether it takes `-c N`; then it runs on one thread, and on one thread for each core.
+    /// Whether it accepts `-c N`. Then it runs once with one thread and once with one thread per core.
     takes_threads: bool,
     times: Times,
 }
@@ -68,7 +69,7 @@ struct TimedProgram {
 /// Source of a program's times.
 #[derive(Clone, Copy)]
 enum Times {
-    /// Every object of its JSON that has a `min`.
+    /// Every object in its JSON that has a `min`.
     Minima,
     /// The time that `cargo xtask peers` reads.
     One(OurTime),
@@ -132,16 +133,16 @@ struct FunctionRow {
     function: String,
     dev_seconds: f64,
     release_seconds: f64,
-    /// Fastest time in the dev profile over the fastest in the release profile.
+    /// Fastest time in the dev profile divided by the fastest in the release profile.
     ratio: f64,
     /// Median of the rounds' ratios. A value far from `ratio` means that the machine was not idle.
     median_ratio: f64,
-    /// False if both ratios are beyond the tolerance, on the same side.
+    /// False if both ratios exceed the tolerance on the same side.
     within: bool,
 }
 
 impl FunctionRow {
-    /// The row of the rounds' pairs of seconds in dev and release; `None` if there are no rounds.
+    /// Builds a row from the rounds' pairs of seconds in dev and release. `None` if there are no rounds.
     fn of(function: &str, rounds: &[(f64, f64)]) -> Option<Self> {
         let dev_seconds = Measurement::of(rounds.iter().map(|(dev, _)| *dev).collect())?.min;
         let release_seconds = Measurement::of(rounds.iter().map(|(_, release)| *release).collect())?.min;
@@ -163,8 +164,9 @@ impl FunctionRow {
     }
 }
 
-/// Runs every program alternately in both profiles, and prints the table. Exit code 1 if a function's times differ by
-/// more than [`TOLERANCE`], by their minima and by the median of the rounds.
+/// Runs every program alternately in both profiles, and prints the table. The exit code is 1 if a
+/// function's times differ by more than [`TOLERANCE`], both by their minima and by the median of
+/// the rounds.
 ///
 /// # Errors
 /// If a program cannot be built or run, or prints no times.
@@ -255,7 +257,7 @@ fn minima(value: &Value, label: &str) -> BTreeMap<String, f64> {
                 .collect(),
         },
         Value::Array(items) => {
-            // An element is named by its threads or its batch.
+            // An element is named after its threads or its batch.
             let name = |item: &Value| {
                 let of = |key: &str| Some(format!("{key} {}", item.get(key)?.as_u64()?));
                 of("threads").or_else(|| of("batch"))
@@ -293,7 +295,7 @@ mod tests {
     fn profiles_a_function_differs_beyond_the_tolerance_either_way() {
         let within = |dev| FunctionRow::of("max", &[(dev, 1.0), (2.0 * dev, 2.0)]).unwrap().within;
         assert_eq!([0.7, 0.9, 1.0, 1.24, 1.26, 20.0].map(within), [false, true, true, true, false, false]);
-        // One of five rounds was faster in release, as on a busy machine: the median does not differ.
+        // One of five rounds was faster in release, as on a busy machine. The median does not differ.
         let disturbed = [(1.0, 1.0), (1.0, 0.5), (1.0, 1.0), (1.0, 1.0), (1.0, 1.0)];
         assert!(FunctionRow::of("max", &disturbed).unwrap().within);
         assert_eq!(FunctionRow::of("max", &[]), None);

@@ -1,4 +1,4 @@
-//! Building and running the workspace's programs for timing.
+//! Builds and runs the workspace's programs for timing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,15 +15,15 @@ use crate::workspace_root;
 /// A program of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Program {
-    /// The main program of the package of this name.
+    /// The main program of the package with this name.
     Main(&'static str),
-    /// An example, as the package and the example's name, which times something that the main program does not.
+    /// An example (package and name) that times something the main program does not.
     Example(&'static str, &'static str),
 }
 
-/// Times X·Xᵀ without the trivial version, which takes far longer and which the main program includes.
+/// Times X·Xᵀ without the trivial version, which takes far longer and is part of the main program.
 pub(crate) const TIME_MATMUL: Program = Program::Example("matmul_functions", "time_matmul");
-/// Times the correlation without the trivial version, likewise.
+/// Times the correlation without the trivial version, for the same reason.
 pub(crate) const TIME_CORRELATION: Program = Program::Example("filters", "time_correlation");
 /// Times predictions of the notebook's network.
 pub(crate) const TIME_PREDICTION: Program = Program::Example("neural-net", "time_prediction");
@@ -81,8 +81,8 @@ pub(crate) struct Run {
 }
 
 impl Executables {
-    /// Builds the programs; the compiler's messages go to stderr. A program that does not build is not an error here:
-    /// [`Executables::run`] reports it.
+    /// Builds the programs. The compiler's messages go to stderr. A program that does not build is
+    /// not an error here: [`Executables::run`] reports it.
     ///
     /// # Errors
     /// If cargo cannot be started.
@@ -114,8 +114,8 @@ impl Executables {
     }
 }
 
-/// The environment variable with the folder of MNIST's files, if they are found. It makes both sides read the same
-/// images, since our program searches more folders than the scripts.
+/// The environment variable with the folder of MNIST's files, if they are found. It makes both
+/// sides read the same images, since our program searches more folders than the scripts.
 pub(crate) fn mnist_variable() -> Option<(&'static str, PathBuf)> {
     let path = std::path::absolute(neural_net::data::find_mnist(None)?).ok()?;
     Some(("MNIST_DIR", path))

@@ -21,7 +21,7 @@ use settings::kernel_crate;
 
 pub(crate) use profile::launch;
 
-/// Constructor of the builder of a crate in the given folder, for one architecture.
+/// Constructs the builder of a crate in the given folder, for one architecture.
 type MakeBuilder = fn(&Path, Arch) -> CudaBuilder;
 
 /// The kernel crates with committed PTX: their folders, their architectures, and the constructors of their builders.
@@ -51,8 +51,8 @@ enum Command {
     Profile(profile::Options),
 }
 
-/// Rewrites or checks the PTX of each crate and architecture. If ptxas is installed, it assembles the PTX for this and
-/// every later architecture that it supports.
+/// Rewrites or checks the PTX of each crate and architecture. If ptxas is installed, assembles the
+/// PTX for this and every later architecture that ptxas supports.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     if let Some(Command::Profile(options)) = &options.command {
         return profile::run(options);
@@ -103,8 +103,8 @@ fn check(builder: &CudaBuilder, arch: Arch) -> Result<bool> {
     Ok(comparison == Comparison::Same)
 }
 
-/// Prints the kernels' registers, shared memory and spills on the architecture itself, and the later ones that accept
-/// the PTX.
+/// Prints the kernels' registers, shared memory and spills for the architecture itself, and lists
+/// the later architectures that accept the PTX.
 fn assemble(path: &Path, arch: Arch) -> Result<bool> {
     let report = match ptxas(path, arch) {
         Ok(report) => report,

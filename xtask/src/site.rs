@@ -1,7 +1,9 @@
-//! `cargo xtask site`: makes a folder for any static host, with the lab, the digit page and every document as HTML.
+//! `cargo xtask site`: makes a folder for any static host, with the kernel lab, the digit
+//! recognizer and every document as HTML.
 //!
-//! Its first page is `site/landing.html`. What that links is in the site, and what those pages link, and so on: Markdown as HTML,
-//! sources as text, pictures and pages as they are. No page loads anything from elsewhere.
+//! Its first page is `site/landing.html`. The site contains everything that this page links,
+//! everything that those pages link, and so on: Markdown becomes HTML, sources become text, and
+//! pictures and pages stay as they are. No page loads anything from elsewhere.
 
 mod links;
 mod markdown;
@@ -20,9 +22,9 @@ use self::markdown::Document;
 use self::target::Target;
 use crate::workspace_root;
 
-/// A file of each site: a folder that has it may be replaced.
+/// A file in every site. A folder that has it may be replaced.
 const MARK: &str = ".made-by-xtask-site";
-/// Without it GitHub Pages leaves out names that begin with an underscore.
+/// Without this file, GitHub Pages omits names that begin with an underscore.
 const NO_JEKYLL: &str = ".nojekyll";
 /// The title of the first page.
 const TITLE: &str = "GPU kernels in Rust, without a GPU";
@@ -56,7 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The site's files by their paths, which have forward slashes.
+/// The site's files, by path with forward slashes.
 fn site() -> Result<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::from([
         (NO_JEKYLL.to_owned(), Vec::new()),
@@ -77,7 +79,7 @@ fn site() -> Result<BTreeMap<String, Vec<u8>>> {
     Ok(files)
 }
 
-/// What a file of the site has. What it links is added to `waiting`.
+/// The content of a file in the site. Its link targets are added to `waiting`.
 fn content(of: &Target, waiting: &mut Vec<Target>) -> Result<Vec<u8>> {
     let path = of.path();
     let text = || crate::page::read(&workspace_root().join(path));
@@ -94,14 +96,14 @@ fn content(of: &Target, waiting: &mut Vec<Target>) -> Result<Vec<u8>> {
     })
 }
 
-/// A page around the body; `path` is its place in the site.
+/// A page around the body. `path` is its location in the site.
 fn page(path: &str, title: &str, body: &str) -> String {
     let up = "../".repeat(path.matches('/').count());
     let title = markdown::escaped(title);
     include_str!("site/page.html").replace("{{title}}", &title).replace("{{up}}", &up).replace("{{body}}", body)
 }
 
-/// Writes the files to a folder beside the named one, and puts it in that one's place.
+/// Writes the files to a folder next to the named one, then replaces the named folder with it.
 fn replace(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     let is_empty = || fs::read_dir(folder).map(|mut entries| entries.next().is_none());
     if folder.exists() && !folder.join(MARK).exists() {
@@ -128,7 +130,7 @@ fn replace(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<()> {
     }
     let made = made.keep();
     fs::rename(&made, folder).with_context(|| format!("cannot rename {} to {}", made.display(), folder.display()))?;
-    // A temporary folder is its user's alone; a server may be another user.
+    // Only its user can read a temporary folder, and a server may be another user.
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

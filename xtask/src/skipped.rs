@@ -1,4 +1,4 @@
-//! `cargo xtask skipped`: counts the tests that a run skipped, and checks that each skip is allowed.
+//! `cargo xtask skipped`: counts the tests that a run skipped and checks that each skip is allowed.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,7 +21,8 @@ pub(crate) struct Options {
     allow: Vec<Need>,
 }
 
-/// Prints the number of skipped tests for each need. With a list or `--allow`, a skip for any other need is a failure.
+/// Prints the number of skipped tests for each need. With a list or `--allow`, a skip for any other
+/// need is a failure.
 ///
 /// # Errors
 /// If a file cannot be read, or has a malformed line.

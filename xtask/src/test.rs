@@ -1,4 +1,4 @@
-//! `cargo xtask test`: the tests of all workspaces.
+//! `cargo xtask test`: runs the tests of all workspaces.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use command_line::{CHECK_FAILED, say};
 use crate::cargo::cargo;
 use crate::workspace::Workspace;
 
-/// What `cargo xtask test` is asked to do.
+/// The options of `cargo xtask test`.
 #[derive(Args)]
 pub(crate) struct Options {
     /// More arguments of `cargo test --workspace`, as `--no-run`, or `-- --ignored`
@@ -17,7 +17,8 @@ pub(crate) struct Options {
     more: Vec<String>,
 }
 
-/// Runs `cargo test --workspace` in each workspace, also after one has failed. Exit code 1 if one has.
+/// Runs `cargo test --workspace` in each workspace, even after one has failed. The exit code is 1
+/// if any has failed.
 ///
 /// # Errors
 /// If cargo cannot be started.

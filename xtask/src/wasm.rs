@@ -1,4 +1,4 @@
-//! WebAssembly modules for the pages, by the toolchain that compiles PTX.
+//! Builds WebAssembly modules for the pages, with the toolchain that compiles PTX.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::workspace_root;
 
 /// The target of the modules.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
-/// Environment variables that set the cargo profile.
+/// Environment variables that configure the cargo profile.
 pub(crate) const PROFILE: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1"),
     ("CARGO_PROFILE_RELEASE_LTO", "true"),
@@ -20,8 +20,8 @@ pub(crate) const PROFILE: [(&str, &str); 4] = [
     ("CARGO_PROFILE_RELEASE_PANIC", "abort"),
 ];
 
-/// Compiles the crate in a folder, of the workspace around it, to a WebAssembly module. `std` has the crates of the
-/// standard library that it needs.
+/// Compiles the crate in a folder to a WebAssembly module, as part of the workspace around it.
+/// `std` lists the crates of the standard library that it needs.
 pub(crate) fn compile(folder: &Path, package: &str, flags: &[&str], std: &str) -> Result<Vec<u8>> {
     let toolchain = find_toolchain(&toolchain_candidates(), Arch::Sm75, workspace_root()).map_err(|rejected| {
         let reasons: Vec<String> = rejected.iter().map(ToString::to_string).collect();
@@ -48,8 +48,8 @@ pub(crate) fn compile(folder: &Path, package: &str, flags: &[&str], std: &str) -
     fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// The linker that the workspace's toolchain contains, since a system's compiler may have none for WebAssembly; else
-/// LLVM's, which Debian's package lld installs.
+/// The linker in the workspace's toolchain, since a system's compiler may have none for
+/// WebAssembly. Otherwise, LLVM's, which Debian's package lld installs.
 fn linker() -> Result<PathBuf> {
     let libraries = stdout_of(Command::new("rustc").args(["--print", "target-libdir"]).current_dir(workspace_root()))?;
     let own = Path::new(libraries.trim_end()).with_file_name("bin");

@@ -1,31 +1,31 @@
-//! The repository's workspaces. Tests include this file, and each program uses a part of it.
+//! The repository's workspaces. Tests include this file, and each program uses only a part of it.
 #![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
 
-/// A workspace of the repository: it builds and is tested alone.
+/// A workspace of the repository. It is built and tested on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Workspace {
     /// The homework, at the root.
     Homework,
     /// The toolchain for kernels.
     Toolchain,
-    /// What sets the report's pages.
+    /// The program that typesets the report's pages.
     Typeset,
-    /// The desktop program for tables.
+    /// The desktop program for tabular data, regression-studio.
     Studio,
-    /// What a teacher needs: starter, hand-in, grades.
+    /// What teachers need: starter, hand-in, grades.
     Course,
-    /// Damaged files and odd command lines.
+    /// Tests with damaged files and odd command lines.
     Fuzz,
 }
 
 impl Workspace {
-    /// All of them.
+    /// All workspaces.
     pub(crate) const ALL: [Self; 6] =
         [Self::Homework, Self::Toolchain, Self::Typeset, Self::Studio, Self::Course, Self::Fuzz];
 
-    /// Those on which it may depend.
+    /// The workspaces that it may depend on.
     pub(crate) fn uses(self) -> &'static [Self] {
         match self {
             Self::Toolchain | Self::Typeset => &[],
@@ -35,7 +35,7 @@ impl Workspace {
         }
     }
 
-    /// The folder of its Cargo.toml, from the repository's root on.
+    /// The folder of its Cargo.toml, relative to the repository's root.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Homework => ".",

@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// Packs a folder, with its own name in front of its files', into the ZIP file `packed`: the same bytes for the same files.
+/// Packs a folder into the ZIP file `packed`, with the folder's name in each path. The same files
+/// give the same bytes.
 ///
 /// # Errors
 /// If a file cannot be read, or the ZIP file cannot be written.

@@ -1,9 +1,11 @@
-//! The files of a crate form layers: none form a circle, in which each file names something of the next, but for [`PAIRS`].
+//! The files of a crate form layers, except for [`PAIRS`]: there is no circle of files in which
+//! each one refers to the next.
 //!
-//! A file names what its code refers to by a path or by an import, wherever that is defined. A module declaration and a
-//! re-export name nothing, so a parent does not depend on its children by declaring them. A module contains its children: that a
-//! child names something of the files above it is no edge either, so that circles are those among siblings and their parts.
-//! Methods are not followed, since calls do not name their files, and neither is test code.
+//! A file refers to everything that its code names by a path or an import, wherever that is
+//! defined. A module declaration or a re-export is not a reference, so a parent does not depend on
+//! its children by declaring them. A module contains its children. A child's reference to the files
+//! above it is not an edge either, so circles only occur among siblings and their parts. Method
+//! calls are not followed, since they do not name their files, and test code is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +15,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, Item, ItemMod, UseTree, Visibility};
 
-/// The two files of a folder that still name each other, by their paths. No pair is added.
+/// The pairs of files in a folder that still refer to each other, by path. Do not add any.
 const PAIRS: &[(&str, [&str; 2])] = &[
     ("neural-net/perceptron/src/engine", ["cpu/gradients.rs", "ranks.rs"]),
     ("rust-cuda/cuda_launch/src/message", ["format.rs", "value.rs"]),
@@ -29,10 +31,10 @@ const PAIRS: &[(&str, [&str; 2])] = &[
     ("rust-cuda/ptx-interpreter/src/program", ["image.rs", "instruction.rs"]),
 ];
 
-/// Names of modules and items from the crate's root on, or from a module on.
+/// Names of modules and items, starting at the crate's root or at a module.
 type Names = Vec<String>;
 
-/// Edges between files, each with a name by which the first refers to the second.
+/// Edges between files, each with a name through which the first refers to the second.
 type Edges = BTreeMap<PathBuf, BTreeMap<PathBuf, String>>;
 
 /// A module of a crate.
@@ -41,23 +43,23 @@ struct Module {
     file: PathBuf,
     children: BTreeSet<String>,
     items: BTreeSet<String>,
-    /// Imports and re-exports: the name in the module, and the path.
+    /// Imports and re-exports: the name in the module, and its path.
     imports: BTreeMap<String, Names>,
     globs: Vec<Names>,
-    /// The paths that its code and its private imports refer to.
+    /// The paths that its code and private imports refer to.
     references: BTreeSet<Names>,
 }
 
-/// The modules of a crate by their names from the root on.
+/// The modules of a crate, by their names starting at the root.
 #[derive(Default)]
 struct Crate {
     modules: BTreeMap<Names, Module>,
 }
 
-/// What a path leads to.
+/// What a path resolves to.
 enum Target {
     Module(Names),
-    /// An item, which is defined in this file.
+    /// An item defined in this file.
     Item(PathBuf),
 }
 
@@ -69,7 +71,7 @@ impl Crate {
         modules
     }
 
-    /// Adds the module in a file, whose child modules' files are in `folder`.
+    /// Adds the module in a file. The files of its child modules are in `folder`.
     fn add_file(&mut self, module: Names, file: PathBuf, folder: &Path) {
         let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -110,7 +112,7 @@ impl Crate {
         }
     }
 
-    /// What a path in a module leads to; None outside of the crate.
+    /// Resolves a path in a module. `None` if it leads outside the crate.
     fn resolve(&self, module: &Names, path: &[String], depth: usize) -> Option<Target> {
         let (first, mut rest) = path.split_first()?;
         let mut target = match first.as_str() {
@@ -130,7 +132,7 @@ impl Crate {
         Some(target)
     }
 
-    /// What a name in a module means. Imports that lead to each other end at a depth.
+    /// Resolves a name in a module. A depth limit ends imports that refer to each other.
     fn find(&self, names: &Names, name: &str, depth: usize) -> Option<Target> {
         let module = self.modules.get(names)?;
         if depth > 20 {
@@ -143,7 +145,7 @@ impl Crate {
             return Some(Target::Item(module.file.clone()));
         }
         if let Some(path) = module.imports.get(name) {
-            // An import of the same name, such as that of an external crate, does not lead to itself.
+            // An import with the same name, such as an external crate's, does not resolve to itself.
             return if path[0] == name { None } else { self.resolve(names, path, depth + 1) };
         }
         module.globs.iter().find_map(|path| match self.resolve(names, path, depth + 1)? {
@@ -155,7 +157,7 @@ impl Crate {
     fn edges(&self) -> Edges {
         let mut edges = Edges::new();
         for (names, module) in &self.modules {
-            // Of the module and of those that contain it.
+            // The files of the module and of the modules that contain it.
             let above: BTreeSet<&PathBuf> =
                 (0..=names.len()).map(|depth| &self.modules[&names[..depth]].file).collect();
             for path in &module.references {
@@ -244,8 +246,8 @@ fn add_import(module: &mut Module, prefix: &mut Names, tree: &UseTree, is_privat
     prefix.truncate(length);
 }
 
-/// Adds the paths in code, also in the arguments of macros. A single lowercase name counts only if it is called: it may be
-/// a variable.
+/// Adds the paths in code, including macro arguments. A single lowercase name counts only if it is
+/// called, since it may be a variable.
 fn add_paths(paths: &mut BTreeSet<Names>, tokens: TokenStream) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let is_punct = |index: usize, letter: char| matches!(tokens.get(index), Some(TokenTree::Punct(punct)) if punct.as_char() == letter);
@@ -297,7 +299,7 @@ fn reachable<'a>(edges: &'a Edges, from: &Path) -> BTreeSet<&'a PathBuf> {
     found
 }
 
-/// Groups of several files, each of which depends on all others of its group.
+/// Groups of several files that all depend on each other.
 fn circles(edges: &Edges) -> Vec<BTreeSet<&PathBuf>> {
     let mut circles = Vec::new();
     let mut assigned = BTreeSet::new();
@@ -315,7 +317,7 @@ fn circles(edges: &Edges) -> Vec<BTreeSet<&PathBuf>> {
     circles
 }
 
-/// The files with a crate's root below a folder: lib.rs, main.rs and those of src/bin.
+/// The files below a folder that are crate roots: lib.rs, main.rs, and the files in src/bin.
 fn roots(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     entries.sort();

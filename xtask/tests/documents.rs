@@ -1,4 +1,4 @@
-//! The documents name files, variables, stages and code that exist.
+//! Documents name only files, variables, stages and code that exist.
 
 #[path = "../src/workspace.rs"]
 mod workspace;
@@ -13,7 +13,7 @@ fn read(path: impl AsRef<Path>) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Adds the files below a folder, without those that builds make.
+/// Adds the files below a folder, except build outputs.
 fn add_files(folder: &Path, files: &mut Vec<PathBuf>) {
     const NOT_SOURCES: [&str; 4] = [".git", "target", "shared", "node_modules"];
     for entry in fs::read_dir(folder).unwrap() {
@@ -32,7 +32,7 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-/// The documents with their text. The changelog also names what is gone.
+/// The documents with their text, except the changelog, which also names things that no longer exist.
 fn documents(files: &[PathBuf]) -> impl Iterator<Item = (&Path, String)> {
     let is_document = |file: &&PathBuf| {
         file.extension().is_some_and(|extension| extension == "md") && !file.ends_with("CHANGELOG.md")
@@ -48,7 +48,7 @@ fn code_spans(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn files_of_rust_that_documents_name_exist() {
     let files = files();
-    // PACKAGE in a path is to be replaced.
+    // PACKAGE in a path is a placeholder.
     let is_path = |span: &&str| {
         let is_part = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "_-./".contains(letter);
         span.ends_with(".rs") && span.chars().all(is_part)
@@ -64,7 +64,7 @@ fn files_of_rust_that_documents_name_exist() {
 #[test]
 fn links_of_documents_lead_to_files() {
     for (document, text) in documents(&files()) {
-        // What has a space or begins a list of arguments is code.
+        // A target with a space or an opening parenthesis is code.
         let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
         let paths = targets.map(|target| target.split('#').next().unwrap_or_default());
         for path in paths.filter(|path| !path.is_empty() && !path.contains("://") && path.contains(['.', '/'])) {
@@ -99,7 +99,7 @@ fn each_stage_of_the_checks_is_described() {
     let (stages, _) = script.split_once(") ;;").unwrap();
     let stages = stages.lines().last().unwrap().trim().split(" | ");
     for stage in stages {
-        // The stage `quick` needs no name.
+        // The stage `quick` is the default and needs no name.
         let command = if stage == "quick" { ".ci/run  ".to_owned() } else { format!(".ci/run {stage} ") };
         let header = script.lines().take_while(|line| line.starts_with('#'));
         assert!(header.into_iter().any(|line| line.contains(&command)), ".ci/run's header lacks {stage}");

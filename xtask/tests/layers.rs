@@ -1,4 +1,5 @@
-//! The crates of each workspace depend on each other as the rows in its ARCHITECTURE.md say, and on other workspaces only downwards.
+//! The crates of each workspace depend on each other only as the rows in its ARCHITECTURE.md allow,
+//! and on other workspaces only downwards.
 
 #[path = "../src/workspace.rs"]
 mod workspace;
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use self::workspace::Workspace;
 
-/// A crate's place in the rows, and the crates that its tests may also depend on.
+/// A crate's row, and the crates that its tests may additionally depend on.
 #[derive(Debug, Clone)]
 struct Place {
     row: usize,
@@ -30,7 +31,7 @@ struct Edge {
 fn rows(text: &str) -> BTreeMap<String, Place> {
     let mut places = BTreeMap::new();
     for (row, line) in text.lines().enumerate() {
-        // A comma within brackets separates the crates of a crate's tests.
+        // A comma inside brackets separates the crates for a crate's tests.
         let mut depth = 0;
         let parts = line.split(|letter: char| {
             depth += i32::from(letter == '[') - i32::from(letter == ']');
@@ -99,7 +100,7 @@ fn crates_depend_only_downwards() {
     for (workspace, (packages, edges)) in &manifests {
         let (inner, outer): (Vec<Edge>, Vec<Edge>) =
             edges.iter().cloned().partition(|edge| packages.contains(&edge.to));
-        // Of one crate there is nothing to say.
+        // A workspace with a single crate needs no rows.
         if packages.len() > 1 {
             let places = written_rows(*workspace);
             assert_eq!(

@@ -1,4 +1,4 @@
-//! A target with `test = false`, which saves compiling it twice, has no unit tests.
+//! A target with `test = false`, which saves compiling it twice, must not have unit tests.
 
 #[path = "../src/workspace.rs"]
 mod workspace;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use self::workspace::Workspace;
 
-/// The source files of a crate, found by their `mod` lines from its root.
+/// The source files of a crate, found by following `mod` lines from its root.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let (mut files, mut next) = (vec![], vec![root.to_owned()]);
     while let Some(file) = next.pop() {
@@ -54,7 +54,7 @@ fn targets_that_are_not_tested_have_no_unit_tests() {
     let all: Vec<Value> = Workspace::ALL.into_iter().flat_map(packages).collect();
     let source = |target: &Value| Path::new(target["src_path"].as_str().unwrap()).canonicalize().unwrap();
     let targets = || all.iter().flat_map(|package| package["targets"].as_array().unwrap());
-    // A package of tests has another's sources.
+    // A test package may include another package's sources.
     let tested: BTreeSet<PathBuf> = targets().filter(|target| target["test"] == true).map(source).collect();
     for package in &all {
         let is_library_or_program =
@@ -71,6 +71,6 @@ fn targets_that_are_not_tested_have_no_unit_tests() {
             }
         }
     }
-    // The search finds what there is.
+    // Checks that the search finds files at all.
     assert!(untested > 10 && found > 100, "{untested} untested targets, {found} files with unit tests");
 }

@@ -1,11 +1,11 @@
-//! A missing or broken Python library only loses its own times.
+//! A missing or broken Python library loses only its own times.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-/// A script's output if `library` is a package whose import runs `code`; `None` without NumPy.
+/// A script's output if importing `library` runs `code`. `None` without NumPy.
 fn output(script: &str, arguments: &[&str], library: &str, code: &str) -> Option<Value> {
     let python = test_support::python_with_numpy()?;
     let folder = tempfile::tempdir().unwrap();
@@ -20,7 +20,7 @@ fn output(script: &str, arguments: &[&str], library: &str, code: &str) -> Option
     Some(serde_json::from_str(stdout.lines().last().unwrap()).unwrap())
 }
 
-/// Code of a broken package, and the reason in its row.
+/// Code of a broken package, and the expected reason in its row.
 const BROKEN: [(&str, &str); 6] = [
     ("raise OSError('libc10.so: cannot open')", "OSError: libc10.so: cannot open"),
     ("raise RuntimeError('built for\\nanother NumPy')", "RuntimeError: built for another NumPy"),

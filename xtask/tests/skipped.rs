@@ -10,7 +10,8 @@ gpu\tproduct_on_a_gpu\tno CUDA driver
 mnist\tlearns\tMNIST_DIR is not set
 ";
 
-/// Exit code, stdout and stderr of the command for a file of skips and an optional list of allowed needs.
+/// Exit code, stdout and stderr of the command, for a file of skips and an optional list of allowed
+/// needs.
 fn skipped(skips: &str, allowed: Option<&str>) -> (Option<i32>, String, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
@@ -65,7 +66,7 @@ fn a_malformed_list_or_file_is_rejected() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// The list that CI uses is valid.
+/// CI's list is valid.
 #[test]
 fn the_list_of_ci_is_valid() {
     let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ci/skips-allowed.txt");

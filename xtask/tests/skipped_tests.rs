@@ -1,5 +1,5 @@
-//! Counts the tests that this run skipped. Cargo runs test programs in the order of packages and names, and this is the
-//! workspace's last one.
+//! Counts the tests that this run skipped. Cargo runs test programs in the order of package and
+//! program names, and this is the workspace's last one.
 
 fn main() {
     match test_support::of_this_run() {

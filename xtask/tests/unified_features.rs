@@ -1,7 +1,7 @@
-//! What `cargo test --workspace` compiles is not compiled again for one program: the packages agree on the features of
-//! their shared dependencies (crates/unified-features).
+//! What `cargo test --workspace` compiles is not compiled again for a single program: the packages
+//! agree on the features of their shared dependencies (crates/unified-features).
 
-// The dependencies of other systems have other features.
+// On other systems, the dependencies have other features.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -22,7 +22,8 @@ const PROGRAMS: [&str; 9] = [
     "xtask",
 ];
 
-/// What Cargo would compile for a command: each unit's hash, which includes its dependencies', with the unit in words.
+/// What Cargo would compile for a command. Each unit has a hash, which covers its dependencies'
+/// hashes, and a description.
 fn units(arguments: &[&str]) -> Vec<(u64, String)> {
     let output = Command::new(env!("CARGO"))
         .args(arguments)
@@ -53,7 +54,7 @@ fn hash(unit: usize, units: &[Value], hashes: &mut [Option<u64>]) -> u64 {
         .map(|dependency| hash(dependency["index"].as_u64().unwrap() as usize, units, hashes))
         .collect();
     dependencies.sort_unstable();
-    // The profile's name is "test" for tests and "dev" otherwise, with the same settings.
+    // The profile's name is "test" for tests and "dev" otherwise, but the settings are the same.
     let mut profile = units[unit]["profile"].clone();
     profile.as_object_mut().unwrap().remove("name");
     let mut hasher = DefaultHasher::new();

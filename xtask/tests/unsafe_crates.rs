@@ -1,4 +1,4 @@
-//! Which crates of the toolchain have unsafe code, and which depend on `cust`.
+//! Lists the toolchain's crates that have unsafe code, and those that depend on `cust`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,14 +8,14 @@ fn toolchain() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("rust-cuda")
 }
 
-/// The toolchain's folders with a crate that is so.
+/// The toolchain's folders with a crate that has the property `is_so`.
 fn crates(is_so: impl Fn(&Path) -> bool) -> BTreeSet<String> {
     let entries = fs::read_dir(toolchain()).unwrap().map(|entry| entry.unwrap());
     let crates = entries.filter(|entry| entry.path().join("Cargo.toml").is_file() && is_so(&entry.path()));
     crates.map(|entry| entry.file_name().into_string().unwrap()).collect()
 }
 
-/// The workspace's lints deny unsafe code that no attribute allows.
+/// The workspace's lints deny unsafe code unless an attribute allows it.
 fn allows_unsafe_code(path: &Path) -> bool {
     if path.is_dir() {
         return fs::read_dir(path).unwrap().any(|entry| allows_unsafe_code(&entry.unwrap().path()));

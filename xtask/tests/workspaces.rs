@@ -1,5 +1,5 @@
-//! Cargo reads lints, patches and profiles from a workspace's own manifest only, so each workspace repeats them: here they are compared, and the
-//! versions of crates in the lock files.
+//! Cargo reads lints, patches and profiles only from a workspace's own manifest, so each workspace
+//! repeats them. These tests compare them, and the versions of crates in the lock files.
 
 #[path = "../src/workspace.rs"]
 mod workspace;
@@ -16,7 +16,7 @@ fn read(workspace: Workspace, name: &str) -> Table {
     text.parse().unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
-/// What is at a path of keys.
+/// The value at a path of keys.
 fn at<'a>(table: &'a Table, path: &[&str]) -> Option<&'a Value> {
     let (last, tables) = path.split_last()?;
     tables.iter().try_fold(table, |table, key| table.get(*key)?.as_table())?.get(*last)
@@ -26,7 +26,7 @@ fn at<'a>(table: &'a Table, path: &[&str]) -> Option<&'a Value> {
 struct Locked {
     name: String,
     version: String,
-    /// Not of this repository.
+    /// Whether it comes from outside this repository.
     is_external: bool,
 }
 
@@ -43,7 +43,7 @@ fn locked(workspace: Workspace) -> Vec<Locked> {
         .collect()
 }
 
-/// The names of a workspace's packages: of its manifest's own, and of its members.
+/// The names of a workspace's packages: its own and its members'.
 fn members(workspace: Workspace) -> BTreeSet<String> {
     let manifest = read(workspace, "Cargo.toml");
     let name = |manifest: &Table| at(manifest, &["package", "name"]).map(|name| name.as_str().unwrap().to_owned());
@@ -53,7 +53,7 @@ fn members(workspace: Workspace) -> BTreeSet<String> {
     of_members.chain(name(&manifest)).collect()
 }
 
-/// The settings of the dev profile without those of packages, and with those for `package`.
+/// The settings of the dev profile, without other packages' settings and with those for `package`.
 fn dev_settings(manifest: &Table, package: &str, is_member: bool) -> Table {
     let profile = at(manifest, &["profile", "dev"]).unwrap().as_table().unwrap();
     let mut settings = profile.clone();
@@ -75,7 +75,7 @@ fn manifests_repeat_what_cargo_reads_from_each() {
         assert_eq!(at(&manifest, &["workspace", "package"]), at(&root, &["workspace", "package"]), "{workspace:?}");
         let lints = |manifest: &Table| {
             let mut lints = at(manifest, &["workspace", "lints"]).unwrap().as_table().unwrap().clone();
-            // Of one crate of the homework.
+            // Only one crate of the homework needs it.
             lints["rust"].as_table_mut().unwrap().remove("unexpected_cfgs");
             lints
         };
@@ -90,7 +90,8 @@ fn manifests_repeat_what_cargo_reads_from_each() {
     }
 }
 
-/// Else what two workspaces need would be compiled twice, and timed differently. Fuzzing has checks of its own.
+/// Otherwise, code that two workspaces need would be compiled twice and timed differently. Fuzzing
+/// has its own checks.
 #[test]
 fn a_crate_is_compiled_alike_in_every_workspace() {
     let mut known = BTreeMap::<String, (Workspace, Table)>::new();
@@ -115,7 +116,8 @@ fn a_crate_is_compiled_alike_in_every_workspace() {
     assert!(compared > 200, "{compared}");
 }
 
-/// What Cargo takes for compatible has the same: 1 of 1.2.3, 0.2 of 0.2.3, 0.0.3 of 0.0.3.
+/// The part of a version that Cargo's compatibility depends on: 1 for 1.2.3, 0.2 for 0.2.3, 0.0.3
+/// for 0.0.3.
 fn compatible(version: &str) -> &str {
     let mut end = 0;
     for part in version.split('.') {
@@ -128,7 +130,7 @@ fn compatible(version: &str) -> &str {
     &version[..end.min(version.len())]
 }
 
-/// The fingerprint of committed PTX has their versions: where they change, it is compiled again.
+/// The fingerprint of committed PTX includes their versions. When they change, it must be compiled again.
 const OF_PTX: [&str; 2] = ["zerocopy", "zerocopy-derive"];
 
 #[test]

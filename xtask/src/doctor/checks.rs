@@ -116,7 +116,7 @@ fn vulkan() -> State {
     };
     let fix = "on Debian or Ubuntu run: apt-get install mesa-vulkan-drivers vulkan-tools";
     let devices = of_command(Command::new("vulkaninfo").arg("--summary"), describe, fix);
-    // The tool is not needed: the loader finds the drivers by these files.
+    // The tool itself is not needed: the loader finds the drivers through these files.
     let folders = ["/usr/share", "/usr/local/share", "/etc"].map(|folder| PathBuf::from(folder).join("vulkan/icd.d"));
     let drivers = vulkan_drivers(&folders);
     match devices {
@@ -159,7 +159,7 @@ fn numpy() -> State {
     of_command(&mut command, |version| Some(version.trim().to_owned()), &fix)
 }
 
-/// The command's output as summarised by `describe`; missing if the command fails or `describe` returns `None`.
+/// The command's output as summarized by `describe`; missing if the command fails or `describe` returns `None`.
 fn of_command(command: &mut Command, describe: impl Fn(&str) -> Option<String>, fix: &str) -> State {
     match stdout_of(command) {
         Ok(output) => match describe(&output) {

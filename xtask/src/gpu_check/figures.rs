@@ -1,4 +1,5 @@
-//! The figures that the results are judged by, in one list: our time, a peer's time of the same work, and a goal.
+//! The list of figures for evaluating the results. Each has our time, a peer's time for the same
+//! work, and a goal.
 
 use activation_functions::Version;
 use kernels_gpu::network::persistent::cluster;
@@ -11,41 +12,41 @@ use timing::Measurement;
 use super::limits::{Bound, Limit, Multiprocessors};
 use super::results::{Results, measured, time};
 
-/// The runs of our program that train the homework's network, from one seed each.
+/// The runs of our program that train the homework's network, each from a different seed.
 const TRAININGS: [&str; 3] = ["network", "network_seed_1", "network_seed_2"];
-/// The validation accuracy that ends the time of a training run.
+/// The validation accuracy at which the timing of a training run ends.
 const TARGET: f64 = 0.95;
 
-/// Where our time is in the results.
+/// Where to find our time in the results.
 #[derive(Clone, Debug)]
 pub(super) enum Ours {
-    /// The time with this label in the run of that name.
+    /// The time with this label, in the run with that name.
     Program(&'static str, String),
-    /// The time with this label in that part of the sweep.
+    /// The time with this label, in that part of the sweep.
     Sweep(&'static str, String),
-    /// The fastest of that part of the sweep.
+    /// The fastest time in that part of the sweep.
     Fastest(&'static str),
-    /// Every epoch of the training runs.
+    /// All epochs of the training runs.
     Epoch,
-    /// Of each training run the epochs until the first with the target's validation accuracy.
+    /// For each training run, the epochs up to the first one that reaches the target validation accuracy.
     ToTarget,
 }
 
-/// The time of a kind of work.
+/// A kind of work with our time, its peers, its goal and its limit.
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
     pub(super) title: &'static str,
     pub(super) ours: Ours,
-    /// The peers' script that does the same, and what it calls the time.
+    /// The peers' script for the same work, and the script's name for the time.
     pub(super) peers: (&'static str, &'static str),
     pub(super) goal: Goal,
     pub(super) limit: Limit,
 }
 
-/// What our time is to be at most.
+/// The maximum for our time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Goal {
-    /// This share of the time
+    /// This fraction of the time
     pub(super) share: f64,
     /// of the peer with this label, in the same run.
     pub(super) peer: &'static str,
@@ -59,15 +60,16 @@ const TRIANGLE: f64 = (784 * 785 / 2 * 128) as f64;
 /// Bytes of X and of the result, in f32.
 const X_BYTES: f64 = (4 * 784 * 128) as f64;
 const PRODUCT_BYTES: f64 = (4 * 784 * 784) as f64;
-/// The homework's step on a cluster of 16 blocks: docs/gpu-kernels.md, "Rooflines".
+/// The homework's step on a cluster of 16 blocks. See docs/gpu-kernels.md, "Rooflines".
 const STEP: &[Bound] = &[Bound::Exchanges(2.0), Bound::Products(245.0), Bound::Singles(55_000.0, Multiprocessors::One)];
 /// Steps of an epoch: 50,000 images in batches of 16.
 const STEPS: u32 = 3125;
-/// The regressor's step: its 3 · 128 · (8 · 32 + 32 · 16 + 16) multiply-adds on 16 multiprocessors, whose sums of gradients must meet.
+/// The regressor's step: its 3 · 128 · (8 · 32 + 32 · 16 + 16) multiply-adds on 16 multiprocessors,
+/// which must exchange their sums of gradients.
 const REGRESSOR_STEP: &[Bound] =
     &[Bound::Exchanges(1.0), Bound::Singles((3 * 128 * (8 * 32 + 32 * 16 + 16) / 16) as f64, Multiprocessors::One)];
 
-/// All figures, in the order in which they are shown.
+/// All figures, in display order.
 pub(super) fn figures() -> Vec<Figure> {
     let program = |run, label: &str| Ours::Program(run, label.to_owned());
     let figure =
@@ -98,7 +100,8 @@ pub(super) fn figures() -> Vec<Figure> {
             ("matmul_f32", "kernel"),
             26.0,
             "CuPy",
-            // Tiles of 16 × 16 cells, two products each, of 8 parts along the columns, of six pairs of bf16.
+            // Tiles of 16 × 16 cells, with two products each, 8 parts along the columns, and six
+            // pairs of bf16.
             Limit::Largest(&[Bound::Products((49 * 50 / 2 * 2 * 8 * 6) as f64)]),
         ),
         figure(
@@ -119,7 +122,8 @@ pub(super) fn figures() -> Vec<Figure> {
             ("matmul_f32", "kernel"),
             0.5,
             "CuPy",
-            // A tile of 64 × 48 cells: 4 · 6 tiles of products, of 8 parts along the columns, of six pairs of bf16.
+            // A tile of 64 × 48 cells: 4 · 6 tiles of products, with 8 parts along the columns, and
+            // six pairs of bf16.
             Limit::Largest(&[
                 Bound::Launch,
                 Bound::Memory(X_BYTES + PRODUCT_BYTES),
@@ -248,7 +252,7 @@ pub(super) fn figures() -> Vec<Figure> {
 }
 
 impl Goal {
-    /// The largest good time by the results.
+    /// The largest time that reaches the goal, according to the results.
     pub(super) fn seconds(&self, figure: &Figure, results: &Results) -> Option<f64> {
         let (script, group) = figure.peers;
         let times = results.peers.get(script)?["seconds"].get(group)?.get(self.peer)?;
@@ -263,7 +267,7 @@ impl std::fmt::Display for Goal {
 }
 
 impl Ours {
-    /// The time in the results; None in those of the emulated driver.
+    /// The time in the results; `None` in results from the emulated driver.
     pub(super) fn find(&self, results: &Results) -> Option<Measurement> {
         if results.is_emulated() {
             return None;
@@ -278,14 +282,15 @@ impl Ours {
             }
             Self::Epoch => Measurement::of(histories().flatten().map(|epoch| epoch.seconds).collect()),
             Self::ToTarget => {
-                // A run that misses the target has no time, and leaving it out would make the others' look better.
+                // A run that misses the target has no time, and leaving it out would make the
+                // remaining ones look better.
                 Measurement::of(histories().map(|history| seconds_to_target(&history)).collect::<Option<_>>()?)
             }
         }
     }
 }
 
-/// An epoch in the JSON of `neural-net`; the accuracy is of the validation images.
+/// An epoch in the JSON of `neural-net`. The accuracy is for the validation images.
 #[derive(Clone, Copy, Deserialize)]
 struct Epoch {
     seconds: f64,
@@ -311,7 +316,8 @@ mod tests {
     use super::super::python;
     use super::*;
 
-    /// The judged rungs are those that the program runs on a GPU without the ladder, where a block has an H100's shared memory.
+    /// The evaluated rungs are the ones that the program runs on a GPU without the ladder, with an
+    /// H100's shared memory per block.
     #[test]
     fn gpu_check_judges_the_fastest_rungs() {
         let device = Device::simulator();
@@ -337,13 +343,13 @@ mod tests {
             // A script derives the groups in the L2 cache from the others.
             let group = group.strip_suffix(" in L2").filter(|_| text.contains("{group} in L2")).unwrap_or(group);
             assert!(text.contains(&format!("\"{group}\"")), "{script} has no group {group}");
-            // A label's parts may be joined by the script.
+            // The script may join a label's parts.
             let library = figure.goal.peer.split(' ').next().unwrap();
             assert!(text.contains(library), "{script} has no peer {}", figure.goal.peer);
         }
     }
 
-    /// The table of goals in docs/performance.md is that of the figures.
+    /// The table of goals in docs/performance.md matches the figures.
     #[test]
     fn gpu_checks_goals_and_limits_are_those_of_the_documentation() {
         let file = crate::workspace_root().join("docs/performance.md");

@@ -1,4 +1,4 @@
-//! The folder that is copied to the machine with the GPU.
+//! Makes the folder that is copied to the machine with the GPU.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,16 +18,16 @@ use crate::cargo::{Executables, build_executables};
 use crate::workspace::Workspace;
 use crate::{workspace_root, zipped};
 
-/// The file in the folder that says what it was made of; the results repeat it.
+/// The file in the folder that records its inputs. The results repeat it.
 const MADE: &str = "made.json";
 
-/// The program that runs the checks: this one.
+/// The program that runs the checks, which is this one.
 const RUNNER: &str = "xtask";
 
-/// Maximum size of the packed folder for Linux in bytes.
+/// Maximum size in bytes of the packed folder for Linux.
 const MAX_PACKED: u64 = 27 << 20;
 
-/// Maximum size of what a borrowed machine gets, and the room to leave in it, in bytes.
+/// Maximum size in bytes of everything sent to a borrowed machine, and the room to leave within it.
 #[cfg(test)]
 const MAX_SENT: u64 = 64 << 20;
 #[cfg(test)]
@@ -40,7 +40,7 @@ const SCRIPT: &str = "#!/bin/sh
 cd \"$(dirname \"$0\")\" && exec ./xtask gpu-check --run \"$@\"
 ";
 
-/// A file for the command interpreter: Windows starts no PowerShell script unless its user has allowed that.
+/// A file for the command interpreter: Windows starts PowerShell scripts only if the user has allowed it.
 const WINDOWS_SCRIPT: &str = "@echo off\r
 rem Checks and times the kernels on this machine's GPU. Writes gpu-check.json and gpu-check.log to this folder, and to\r
 rem the one that the variable OUT names. .\\run.cmd --within 480 stops after 480 seconds and lists the items left;\r
@@ -49,14 +49,14 @@ cd /d \"%~dp0\"\r
 .\\xtask.exe gpu-check --run %*\r
 ";
 
-/// Where the folder is made.
+/// Where to make the folder.
 pub(super) fn path() -> PathBuf {
     workspace_root().join("target/gpu-check")
 }
 
-/// The system that the folder is for.
+/// The system that the folder is made for.
 struct Host<'a> {
-    /// Its name for rustc; None for this one.
+    /// Its name in rustc; `None` for this system.
     target: Option<&'a str>,
     is_windows: bool,
 }
@@ -66,7 +66,7 @@ impl<'a> Host<'a> {
         Self { target, is_windows: target.map_or(cfg!(windows), |target| target.contains("windows")) }
     }
 
-    /// The executables of a build for it.
+    /// Builds executables for the system.
     fn build(&self, workspace: Workspace, arguments: &[&str]) -> Result<Executables> {
         let target: Vec<&str> = self.target.into_iter().flat_map(|target| ["--target", target]).collect();
         build_executables(workspace, &[arguments, &target].concat())
@@ -86,11 +86,12 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Builds the tests and programs, and puts them into target/gpu-check, and packed into target/gpu-check.tar.xz, for
-/// Windows target/gpu-check.zip.
+/// Builds the tests and programs into target/gpu-check, and packs them into target/gpu-check.tar.xz
+/// (target/gpu-check.zip for Windows).
 ///
 /// # Errors
-/// If one does not build, the tests do not have the names that the plan selects, or the packed folder is too large.
+/// If one does not build, the tests do not have the names that the plan selects, or the packed
+/// folder is too large.
 pub(super) fn make(target: Option<&str>) -> Result<()> {
     let host = Host::of(target);
     let folder = path();
@@ -98,7 +99,8 @@ pub(super) fn make(target: Option<&str>) -> Result<()> {
         std::fs::remove_dir_all(&folder).with_context(|| format!("cannot replace {}", folder.display()))?;
     }
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    // In one build with the features of the whole workspace, as its tests have them: nothing is compiled twice.
+    // One build with the features of the whole workspace, which its tests also have: nothing is
+    // compiled twice.
     for workspace in [Workspace::Homework, Workspace::Toolchain] {
         let tests = || TESTS.iter().filter(|test| test.workspace == workspace);
         let programs: Vec<&str> = tests().flat_map(|test| ["--test", test.program]).collect();
@@ -106,7 +108,7 @@ pub(super) fn make(target: Option<&str>) -> Result<()> {
         let built = host.build(workspace, &arguments)?;
         for test in tests() {
             let executable = built.get(test.package, test.program)?;
-            // Those of another system do not run here; they have the same names.
+            // Another system's tests do not run here, but they have the same names.
             if target.is_none() {
                 check_names(test, executable)?;
             }
@@ -114,7 +116,7 @@ pub(super) fn make(target: Option<&str>) -> Result<()> {
         }
     }
     let programs: Vec<&str> = EXECUTABLES.iter().flat_map(|name| ["--bin", name]).collect();
-    // A running program's file cannot be replaced on Windows.
+    // Windows cannot replace the file of a running program.
     let runner: &[&str] = if target.is_some() { &["--bin", RUNNER] } else { &[] };
     let arguments = [&["build", "--workspace", "--example", SWEEP], &programs[..], runner].concat();
     let built = host.build(Workspace::Homework, &arguments)?;
@@ -155,7 +157,8 @@ pub(super) fn make(target: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// The size of the files that git knows or does not ignore, which a borrowed machine gets with the packed folder.
+/// The total size of files that git tracks or does not ignore. A borrowed machine receives them
+/// with the packed folder.
 #[cfg(test)]
 fn bytes_of_tree() -> Result<u64> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
@@ -172,7 +175,7 @@ fn check_names(test: &Test, executable: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Reads what `folder` was made of.
+/// Reads which inputs `folder` was made from.
 ///
 /// # Errors
 /// If its `made.json` is missing or invalid.
@@ -183,9 +186,10 @@ pub(super) fn made(folder: &Path) -> Result<Made> {
     serde_json::from_str(&text).with_context(|| format!("{} does not say what the folder was made of", file.display()))
 }
 
-/// Packs the folder into a .tar.xz file beside it, and returns that file's path.
+/// Packs the folder into a .tar.xz file next to it, and returns that file's path.
 ///
-/// The window is larger than the folder: each program has the same PTX, of which the packed file needs one.
+/// The compression window is larger than the folder. Each program contains the same PTX, and the
+/// packed file needs it only once.
 fn pack(folder: &Path) -> Result<PathBuf> {
     let (parent, name) = folder.parent().zip(folder.file_name()).context("the folder must have a parent and a name")?;
     let packed = folder.with_extension("tar.xz");
@@ -208,12 +212,13 @@ fn pack(folder: &Path) -> Result<PathBuf> {
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-    // Without symbols a file has less than a third of its size. Where `strip` is missing, the file stays as it is.
+    // Without symbols, a file has less than a third of its size. If `strip` is missing, the file
+    // stays as it is.
     let _ = Command::new("strip").arg(to).stderr(Stdio::null()).status();
     Ok(())
 }
 
-/// The commit of the working tree, "unknown" outside a repository.
+/// The commit of the working tree, or "unknown" outside a repository.
 fn commit() -> String {
     let git = |arguments: &[&str]| stdout_of(Command::new("git").args(arguments).current_dir(workspace_root()));
     let Ok(commit) = git(&["rev-parse", "HEAD"]) else { return "unknown".to_owned() };

@@ -1,4 +1,4 @@
-//! Lower bounds of times for any program, computed from measurements on the same GPU.
+//! Lower bounds on the time of any program, computed from measurements on the same GPU.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::plan::{COPIES, LATENCY, RATES};
 use super::results::{Results, time};
 
-/// The labels of the sweep's times that limits are made of.
+/// The labels of the sweep's times that the limits use.
 const LAUNCH: &str = "empty launch of many";
 const EXCHANGE: &str = "exchange of 256 bytes with each, 16 blocks";
 const MEMORY: &str = "byte of memory";
@@ -16,31 +16,31 @@ const PRODUCT: &str = "product of bf16, 16×16 by 16×8";
 const UPLOAD: &str = "upload 4 MB of page-locked memory";
 const DOWNLOAD: &str = "download 4 MB to page-locked memory";
 
-/// What bounds a time from below.
+/// What limits a time from below.
 #[derive(Clone, Debug)]
 pub(super) enum Limit {
-    /// The largest of these: they may overlap.
+    /// The largest of these bounds, which may overlap.
     Largest(&'static [Bound]),
-    /// The sum of these, repeated this many times.
+    /// The sum of these bounds, repeated this many times.
     InARow(u32, &'static [Bound]),
 }
 
-/// A part of the work that the GPU cannot do in less time.
+/// A part of the work, with a minimum time on the GPU.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bound {
-    /// A launch behind another.
+    /// A launch queued behind another one.
     Launch,
     /// Bytes to and from the GPU's memory.
     Memory(f64),
     /// Bytes to the GPU and back.
     Link { up: f64, down: f64 },
-    /// Multiply-adds of f32, shared by all multiprocessors or by one.
+    /// Multiply-adds of f32, on all multiprocessors or on one.
     Singles(f64, Multiprocessors),
-    /// Multiply-adds of f64 of one multiprocessor.
+    /// Multiply-adds of f64 on one multiprocessor.
     Doubles(f64),
-    /// Products of tiles of bf16 of one multiprocessor, 16 × 16 by 16 × 8.
+    /// Tile products in bf16 on one multiprocessor, 16 × 16 by 16 × 8.
     Products(f64),
-    /// Exchanges of a cluster's 16 blocks.
+    /// Exchanges among a cluster's 16 blocks.
     Exchanges(f64),
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Multiprocessors {
 }
 
 impl Limit {
-    /// Its seconds on the GPU of the results; None if they lack a measurement that it needs.
+    /// Its seconds on the GPU of the results. `None` if the results lack a measurement that it needs.
     pub(super) fn seconds(&self, results: &Results) -> Option<f64> {
         let of = |bounds: &[Bound]| -> Option<Vec<f64>> { bounds.iter().map(|bound| bound.seconds(results)).collect() };
         match self {
@@ -85,8 +85,9 @@ impl Bound {
     }
 }
 
-/// Multiply-adds of f32 that a multiprocessor does in a cycle, by the compute capability in nvidia-smi's line: table "Throughput of native
-/// arithmetic instructions" of the CUDA C++ Programming Guide.
+/// Multiply-adds of f32 per multiprocessor and cycle, for the compute capability in nvidia-smi's
+/// line. Source: the table "Throughput of native arithmetic instructions" in the CUDA C++
+/// Programming Guide.
 fn single_lanes(gpu: &str) -> Option<f64> {
     match gpu.split(", ").nth(2)? {
         "7.5" | "8.0" => Some(64.0),
@@ -138,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// Results of a GPU on which a launch takes 2 µs and memory moves 10¹² bytes in a second.
+    /// Results of a GPU on which a launch takes 2 µs and memory moves 10¹² bytes per second.
     fn results() -> Results {
         let mut results =
             Results::new("NVIDIA H200, 580, 9.0, 1 MiB".to_owned(), Default::default(), Default::default());
@@ -159,7 +160,8 @@ mod tests {
         results
     }
 
-    /// A label that the sweep no longer has would leave a limit without a time, and no one would notice it without a GPU.
+    /// If the sweep lost a label, a limit would silently have no time. Without a GPU, nothing else
+    /// would reveal it.
     #[test]
     fn gpu_checks_limits_are_made_of_times_that_the_sweep_has() {
         let folder = crate::workspace_root().join("neural-net/examples/gpu_sweep");

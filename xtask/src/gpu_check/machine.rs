@@ -7,19 +7,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sysinfo::System;
 
-/// Time limit of nvidia-smi: a GPU in trouble may let it hang.
+/// Time limit for nvidia-smi, which may hang on a faulty GPU.
 const NVIDIA_SMI_LIMIT: Duration = Duration::from_secs(10);
-/// Time limit of a program that names its device.
+/// Time limit for a program that prints its device's name.
 const DEVICE_LIMIT: Duration = Duration::from_secs(20);
 
 /// The host.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub(super) struct Machine {
     pub(super) processor: String,
-    /// Hardware threads that this process may use.
+    /// Number of hardware threads that this process may use.
     pub(super) threads: usize,
     pub(super) memory: String,
-    /// The system's own line about its version, which names a sandbox such as gVisor.
+    /// The system's own version line, which reveals a sandbox such as gVisor.
     pub(super) system: String,
 }
 
@@ -37,8 +37,8 @@ impl Machine {
     }
 }
 
-/// Name, driver, compute capability and memory of the first GPU; the device's name if `program`, which is max_functions, finds the
-/// emulated driver.
+/// Name, driver, compute capability and memory of the first GPU. If `program`, which is
+/// max_functions, finds the emulated driver, only the device's name.
 pub(super) fn gpu(program: &Path) -> String {
     emulated_device(program).unwrap_or_else(|| nvidia_smi("name,driver_version,compute_cap,memory.total"))
 }
@@ -46,14 +46,14 @@ pub(super) fn gpu(program: &Path) -> String {
 fn emulated_device(program: &Path) -> Option<String> {
     let mut command = Command::new(program);
     command.args(["--size", "1", "1", "--repeats", "1", "--device", "cuda", "--json"]);
-    // A GPU's driver must not keep the kernel, whose compilation is timed later.
+    // The GPU's driver must not cache the kernel, since its compilation is timed later.
     command.env("CUDA_CACHE_DISABLE", "1");
     let output = output_of(&mut command, DEVICE_LIMIT).ok()?;
     let output: serde_json::Value = serde_json::from_str(&output).ok()?;
     output.get("device")?.as_str().filter(|name| gpu::is_emulated(name)).map(str::to_owned)
 }
 
-/// Its clocks, temperature and power at this moment.
+/// The GPU's current clocks, temperature and power.
 pub(super) fn clocks() -> String {
     nvidia_smi("clocks.sm,clocks.mem,temperature.gpu,power.draw")
 }
@@ -72,7 +72,7 @@ fn nvidia_smi(query: &str) -> String {
     }
 }
 
-/// What a program prints, or why it fails.
+/// A program's output, or the reason why it failed.
 fn output_of(command: &mut Command, limit: Duration) -> Result<String, String> {
     let name = Path::new(command.get_program()).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;

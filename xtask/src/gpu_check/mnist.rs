@@ -1,5 +1,6 @@
-//! The images that the networks train on, as MNIST's four files: MNIST's own where they are known when the folder is made,
-//! else the built-in digits, so that the programs and their peers train on the same images in any case.
+//! The images that the networks train on, in the format of MNIST's four files. They are MNIST's own
+//! if those are available when the folder is made, otherwise the built-in digits. The programs and
+//! their peers always train on the same images.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,14 +12,15 @@ use flate2::write::GzEncoder;
 use neural_net::data::idx::FILES;
 use neural_net::data::{BUILTIN_SEED, Dataset, LabelledImages};
 
-/// Where the files are in the folder.
+/// The files' folder inside the main folder.
 const FOLDER: &str = "digits";
-/// Where [`few`] writes its own.
+/// The folder for the files that [`few`] writes.
 const FEW_FOLDER: &str = "few-digits";
 /// Name of the images that [`few`] writes.
 pub(super) const FEW: &str = "100 built-in digits";
 
-/// Puts the four files into the folder: from `$MNIST_DIR` if that is set, compressed or not. Returns the images' name.
+/// Copies the four files to the folder, from `$MNIST_DIR` if it is set, compressed or not. Returns
+/// the images' name.
 ///
 /// # Errors
 /// If a file cannot be read or written.
@@ -39,8 +41,8 @@ pub(super) fn carry(folder: &Path) -> Result<String> {
     }
 }
 
-/// Writes four files with 80 training and 20 test images into the folder, and returns theirs: the emulated driver evaluates MNIST's 10000
-/// in a minute.
+/// Writes four files with 80 training and 20 test images into the folder and returns their folder.
+/// The emulated driver would take a minute to evaluate MNIST's 10000 images.
 ///
 /// # Errors
 /// If a file cannot be written.
@@ -85,7 +87,8 @@ fn write(part: &LabelledImages, name: &str, target: &Path) -> Result<()> {
     write_idx(&target.join(format!("{name}-labels-idx1-ubyte.gz")), &[part.len()], &part.labels)
 }
 
-/// An IDX file of bytes: two zeros, the type 8, the number of dimensions, each size in 4 bytes, big-endian, and the data.
+/// Writes an IDX file of bytes: two zeros, the type 8, the number of dimensions, each size in 4
+/// bytes, big-endian, and the data.
 fn write_idx(path: &Path, sizes: &[usize], data: &[u8]) -> Result<()> {
     let mut header = vec![0, 0, 8, u8::try_from(sizes.len()).context("IDX counts its dimensions in a byte")?];
     for &size in sizes {

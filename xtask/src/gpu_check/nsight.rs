@@ -1,4 +1,4 @@
-//! NVIDIA's command-line tools: where they are, and what Nsight Compute prints.
+//! NVIDIA's command-line tools: finds them, and parses Nsight Compute's output.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 use crate::capture::last_line;
 use child_process::Finished;
 
-/// Folder of the CUDA toolkit where `CUDA_PATH` does not name it, as its installer for Windows does.
+/// Folder of the CUDA toolkit if `CUDA_PATH` does not name it, which its Windows installer sets.
 const TOOLKIT: &str = "/usr/local/cuda";
-/// Folders of the tools in it.
+/// The tools' folders inside it.
 const FOLDERS: [&str; 2] = ["bin", "compute-sanitizer"];
-/// What a tool's file name ends in: a program's, or that of the script which starts it.
+/// The endings of a tool's file name: a program, or a script that starts it.
 const ENDINGS: &[&str] = if cfg!(windows) { &[".exe", ".bat"] } else { &[""] };
 
-/// The metrics of a kernel that are kept, by their names on Nsight Compute's page of details.
+/// The kernel metrics to keep, by their names on Nsight Compute's details page.
 const METRICS: [&str; 12] = [
     "Elapsed Cycles",
     "SM Frequency",
@@ -30,7 +30,7 @@ const METRICS: [&str; 12] = [
     "Warp Cycles Per Issued Instruction",
 ];
 
-/// The tool of that name, on the path or in the toolkit's folder.
+/// Finds the tool with that name, on the path or in the toolkit's folder.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let toolkit = PathBuf::from(std::env::var_os("CUDA_PATH").unwrap_or_else(|| TOOLKIT.into()));
@@ -39,14 +39,15 @@ pub(super) fn find(name: &str) -> Option<PathBuf> {
     files.into_iter().find(|file| file.is_file())
 }
 
-/// The metrics in what Nsight Compute printed, each with its unit, and its remarks on bank conflicts and stalls.
+/// The metrics in Nsight Compute's output, each with its unit, and its remarks on bank conflicts
+/// and stalls.
 pub(super) fn value(finished: &Finished) -> Value {
     let lines = || finished.stdout.lines().chain(finished.stderr.lines());
     let refusal = lines().find(|line| line.contains("==ERROR=="));
     let metrics = metrics_in(&finished.stdout);
     if metrics.is_empty() {
         let ending = finished.ending();
-        // A refusal to count, as for a user without the permission, is no failure of ours.
+        // A refusal to count, for example for a user without the permission, is not our failure.
         return match refusal {
             Some(line) if line.contains("ERR_NVGPUCTRPERM") => json!({ "skipped": line.trim() }),
             Some(line) => json!({ "failed": format!("{ending}: {}", line.trim()) }),
@@ -60,7 +61,8 @@ pub(super) fn value(finished: &Finished) -> Value {
     json!({ "metrics": metrics, "remarks": remarks })
 }
 
-/// The lines "Elapsed Cycles   cycle   10,649": name, unit and value, separated by two blanks or more.
+/// Parses lines such as "Elapsed Cycles   cycle   10,649": name, unit and value, separated by two
+/// or more spaces.
 fn metrics_in(text: &str) -> Map<String, Value> {
     let metric = |line: &str| {
         let line = line.trim();
@@ -80,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    /// As the page of details has it.
+    /// An excerpt in the format of the details page.
     const DETAILS: &str = "\
   network_train_cluster (16, 1, 1)x(256, 1, 1), Context 1, Stream 13, Device 0, CC 9.0
     Section: GPU Speed Of Light Throughput

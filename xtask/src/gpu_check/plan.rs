@@ -1,28 +1,28 @@
-//! The items in the order in which they run, the most important ones first.
+//! The items in execution order, the most important ones first.
 
 use std::time::Duration;
 
 use super::python::{self, Script};
 use crate::workspace::Workspace;
 
-/// A child process with a time limit, whose result is kept.
+/// A child process with a time limit and a stored result.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Item {
-    /// Two starts of a program.
+    /// Two starts of a program, both timed.
     Start(&'static Run),
     /// A part of [`SWEEP`].
     Sweep(&'static str),
     Test(&'static Test),
     Program(&'static Run),
     Peers(&'static Script),
-    /// A kernel under Nsight Compute.
+    /// A kernel profiled by Nsight Compute.
     Counted(&'static Run),
-    /// A program under compute-sanitizer.
+    /// A program checked by compute-sanitizer.
     Sanitized(&'static Sanitized),
 }
 
 impl Item {
-    /// Its name among all items, in the list of those that did not run.
+    /// Its unique name, for the list of items that did not run.
     pub(super) fn name(self) -> String {
         match self {
             Self::Start(run) => format!("start of {}", run.name),
@@ -36,7 +36,7 @@ impl Item {
     }
 }
 
-/// All items, the most important ones first: a deadline leaves the least important ones.
+/// All items, the most important ones first: a deadline leaves out the least important ones.
 pub(super) fn items() -> Vec<Item> {
     let (first_tests, other_tests) = TESTS.split_at(FIRST_TESTS);
     let mut items: Vec<Item> = STARTS.iter().map(Item::Start).collect();
@@ -51,7 +51,7 @@ pub(super) fn items() -> Vec<Item> {
     items
 }
 
-/// Time limit of an item that has no longer one.
+/// Time limit of an item without a longer one.
 pub(super) const ITEM_LIMIT: Duration = Duration::from_secs(60);
 
 /// A program and its arguments.
@@ -62,7 +62,7 @@ pub(super) struct Run {
     /// The executable's name in the folder.
     pub(super) executable: &'static str,
     arguments: &'static [&'static str],
-    /// Arguments of the same work at a size that the emulated driver runs in seconds.
+    /// Arguments for the same work at a size that the emulated driver runs in seconds.
     emulated: &'static [&'static str],
 }
 
@@ -75,14 +75,14 @@ impl Run {
         Self { emulated: arguments, ..self }
     }
 
-    /// The arguments on a GPU, or on the emulated driver.
+    /// The arguments for a GPU or for the emulated driver.
     pub(super) fn arguments(&self, is_emulated: bool) -> &'static [&'static str] {
         if is_emulated { self.emulated } else { self.arguments }
     }
 }
 
-/// Programs that are started twice, each for a moment: the driver's cache of compiled kernels makes the second start
-/// faster. The last one has the kernels that take longest to compile.
+/// Programs that are started twice, each for a moment. The driver's cache of compiled kernels makes
+/// the second start faster. The last program has the kernels that take longest to compile.
 pub(super) static STARTS: [Run; 2] = [
     run("max_functions", "max_functions", &["--repeats", "1"]).emulated(&MAX_EMULATED),
     run(SWEEP, SWEEP, &["persistent", "--repeats", "1", "--steps", "1"]),
@@ -91,7 +91,7 @@ pub(super) static STARTS: [Run; 2] = [
 const MAX_EMULATED: [&str; 5] = ["--repeats", "1", "--size", "100", "100"];
 const LADDER_EMULATED: [&str; 6] = ["--ladder", "--repeats", "1", "--size", "100", "40"];
 const ACTIVATION_EMULATED: [&str; 4] = ["--repeats", "1", "-n", "10000"];
-/// A training run on a few of the images that the emulated driver trains on.
+/// A training run on the few images for the emulated driver.
 macro_rules! few_images {
     ($($argument:literal),*) => {
         &["--epochs", "1", "--train-images", "64", "--validation-images", "16", "--target-accuracy", "0", $($argument),*]
@@ -100,7 +100,8 @@ macro_rules! few_images {
 
 /// The example of neural-net that measures latencies, rates, copies and step times.
 pub(super) const SWEEP: &str = "gpu_sweep";
-/// Its parts that are no training step: what a start and the limits of all times are made of.
+/// Its parts other than training steps. They measure a start, and what the limits of all times are
+/// computed from.
 pub(super) const MACHINE_PARTS: [&str; 4] = ["start", LATENCY, RATES, COPIES];
 pub(super) const LATENCY: &str = "latency";
 pub(super) const RATES: &str = "rates";
@@ -108,16 +109,16 @@ pub(super) const COPIES: &str = "copies";
 /// Its parts that are training steps.
 pub(super) const STEP_PARTS: [&str; 3] = ["persistent", "steps", "adam"];
 
-/// A test program of the folder.
+/// A test program in the folder.
 #[derive(Debug)]
 pub(super) struct Test {
     pub(super) workspace: Workspace,
     pub(super) package: &'static str,
-    /// The test program's name, and that of its result.
+    /// Name of the test program and of its result.
     pub(super) program: &'static str,
-    /// The part of the tests' names that selects those that need a GPU.
+    /// The part of a test's name that selects the tests that need a GPU.
     pub(super) filter: &'static str,
-    /// As `filter`, for those that the emulated driver runs in seconds; None if there are none.
+    /// The same for tests that the emulated driver runs in seconds; `None` if there are none.
     emulated: Option<&'static str>,
     pub(super) limit: Duration,
 }
@@ -126,7 +127,7 @@ const fn test(package: &'static str, program: &'static str, filter: &'static str
     Test { workspace: Workspace::Homework, package, program, filter, emulated: Some(filter), limit: ITEM_LIMIT }
 }
 
-/// A test of the toolchain.
+/// A test program of the toolchain.
 const fn of_gpu(program: &'static str, filter: &'static str) -> Test {
     Test { workspace: Workspace::Toolchain, ..test("gpu", program, filter) }
 }
@@ -153,7 +154,7 @@ pub(super) static TESTS: [Test; 12] = [
     Test { limit: Duration::from_secs(100), ..test("neural-net", "part1_distributed", "on_gpus") },
 ];
 
-/// How many of them come before the times: those of kernels that are changed most.
+/// How many of them run before the timings: the tests of the kernels that change most.
 const FIRST_TESTS: usize = 5;
 
 impl Test {
@@ -162,12 +163,13 @@ impl Test {
         format!("{}-{}", self.package, self.program)
     }
 
-    /// The arguments that select the tests on a GPU, one at a time: each opens the GPU.
+    /// The arguments that select the GPU tests. They run one at a time, since each opens the GPU.
     pub(super) fn arguments(&self) -> Vec<&'static str> {
         selecting(self.filter)
     }
 
-    /// The arguments on a GPU, or on the emulated driver; None if it runs no test of this program.
+    /// The arguments for a GPU or for the emulated driver; `None` if the emulated driver runs no
+    /// test of this program.
     pub(super) fn arguments_on(&self, is_emulated: bool) -> Option<Vec<&'static str>> {
         if is_emulated { self.emulated.map(selecting) } else { Some(self.arguments()) }
     }
@@ -180,7 +182,7 @@ fn selecting(filter: &'static str) -> Vec<&'static str> {
 /// The executables of the programs below.
 pub(super) const EXECUTABLES: [&str; 4] = ["max_functions", "matmul_functions", "activation_functions", "neural-net"];
 
-/// The programs whose times are kept.
+/// The programs with times to keep.
 pub(super) static PROGRAMS: [Run; 9] = [
     run("network", "neural-net", &["--preset", "homework"]).emulated(few_images!["--preset", "homework"]),
     run("matmul_f32", "matmul_functions", &["--ladder"]).emulated(&LADDER_EMULATED),
@@ -209,11 +211,11 @@ pub(super) static PROGRAMS: [Run; 9] = [
     run("network_notebook", "neural-net", &["--preset", "notebook"]).emulated(few_images!["--preset", "notebook"]),
 ];
 
-/// Steps of a launch of the training kernels under Nsight Compute: fewer than the engine's first group, so that each
-/// launch has as many.
+/// Steps per launch of the training kernels under Nsight Compute. It is less than the engine's
+/// first group, so each launch has the same number.
 pub(super) const COUNTED_STEPS: u32 = 32;
 
-/// The kernels that Nsight Compute counts, each in its second launch of the run.
+/// The kernels for Nsight Compute to profile, each in its second launch of the run.
 pub(super) static COUNTED: [Run; 4] = [
     run("network_train_cluster", SWEEP, &PERSISTENT).emulated(&PERSISTENT_EMULATED),
     run("network_train_small__142", SWEEP, &ADAM).emulated(&ADAM_EMULATED),
@@ -225,7 +227,7 @@ const ADAM_EMULATED: [&str; 5] = ["adam", "--repeats", "1", "--steps", "1"];
 const PERSISTENT: [&str; 5] = ["persistent", "--repeats", "1", "--steps", "32"];
 const PERSISTENT_EMULATED: [&str; 5] = ["persistent", "--repeats", "1", "--steps", "1"];
 
-/// A program under a tool of NVIDIA's compute-sanitizer.
+/// A program to check with a tool of NVIDIA's compute-sanitizer.
 #[derive(Debug)]
 pub(super) struct Sanitized {
     pub(super) tool: &'static str,
@@ -238,7 +240,7 @@ pub(super) struct Sanitized {
 const STEPS: [&str; 7] = ["persistent", "--device", "cuda", "--repeats", "1", "--steps", "3"];
 const STEPS_EMULATED: [&str; 7] = ["persistent", "--device", "cuda", "--repeats", "1", "--steps", "1"];
 
-/// The programs under the sanitizer, and its tools.
+/// The programs to check with the sanitizer, and the tools to use.
 pub(super) static SANITIZED: [Sanitized; 5] = [
     steps_under("memcheck"),
     steps_under("synccheck"),
@@ -258,7 +260,7 @@ const fn product_under(tool: &'static str) -> Sanitized {
 }
 
 impl Sanitized {
-    /// The arguments on a GPU, or on the emulated driver.
+    /// The arguments for a GPU or for the emulated driver.
     pub(super) fn arguments(&self, is_emulated: bool) -> &'static [&'static str] {
         if is_emulated { self.emulated } else { self.arguments }
     }
@@ -295,7 +297,7 @@ mod tests {
         assert!(order.is_sorted_by_key(|name| place(name)), "{names:?}");
     }
 
-    /// The names of the tests in a package's test program, with their modules, by its sources.
+    /// The names of the tests in a package's test program, with their modules, found in its sources.
     fn tests_of(workspace: Workspace, package: &str, program: &str) -> Vec<String> {
         let tests = workspace.folder().join(package).join("tests");
         let (file, folder) = (tests.join(program).with_extension("rs"), tests.join(program));

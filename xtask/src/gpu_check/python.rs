@@ -1,4 +1,5 @@
-//! The scripts that do the programs' work in Python's libraries on the same GPU. What is not installed is skipped.
+//! Scripts that do the programs' work with Python's libraries on the same GPU. Missing libraries
+//! are skipped.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,10 +32,10 @@ const FILES: [(&str, &str); 11] = [
     ("peer.py", include_str!("../../peers/peer.py")),
 ];
 
-/// A script and what it is run for.
+/// A script and the run it belongs to.
 #[derive(Debug)]
 pub(super) struct Script {
-    /// The name of the program's run that does the same.
+    /// The name of our program's run that does the same work.
     pub(super) name: &'static str,
     file: &'static str,
     arguments: &'static [&'static str],
@@ -51,13 +52,13 @@ pub(super) static RUNS: [Script; 6] = [
     script("activation", "gpu_activation.py", &[]),
     script("matmul_f32", "gpu_matmul.py", &[]),
     script("matmul_f64", "gpu_matmul.py", &["--dtype", "f64"]),
-    // These compile graphs, and train.
+    // These scripts compile graphs and train.
     Script { limit: Duration::from_secs(120), ..script("regressor", "gpu_regressor.py", &[]) },
     Script { limit: Duration::from_secs(100), ..script("network", "gpu_network.py", &[]) },
 ];
 
 impl Script {
-    /// Runs it by [`command_line::python`].
+    /// The command that runs it with [`command_line::python`].
     pub(super) fn command(&self, scripts: &Path) -> Command {
         let mut command = Command::new(command_line::python());
         command.arg(scripts.join(self.file)).args(self.arguments).env("PYTHONDONTWRITEBYTECODE", "1");
@@ -65,7 +66,7 @@ impl Script {
     }
 }
 
-/// The text of the script that does the work of that name.
+/// The text of the script that does the work with that name.
 #[cfg(test)]
 pub(super) fn text_of(name: &str) -> Option<&'static str> {
     let script = RUNS.iter().find(|script| script.name == name)?;
@@ -77,13 +78,13 @@ pub(super) fn text_of(name: &str) -> Option<&'static str> {
 pub(super) struct ScriptOutput {
     /// The names and versions of all peers that it timed, joined by commas.
     pub(super) peer: String,
-    /// The times in seconds, by what was timed and by peer.
+    /// The times in seconds, by work and by peer.
     pub(super) seconds: BTreeMap<String, BTreeMap<String, Times>>,
     /// The peers without times, each with the reason.
     pub(super) skipped: BTreeMap<String, String>,
 }
 
-/// How long something took over several repeats, as our programs print it too.
+/// The time of something over several repeats, in the same format as our programs'.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Times {
     pub(super) min: f64,
@@ -92,7 +93,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// The measurement, if its times can be divided by.
+    /// The measurement, if it is valid as a divisor.
     pub(super) fn measurement(&self) -> Option<Measurement> {
         let Self { min, median, repeats } = *self;
         let positive = |seconds: f64| seconds.is_finite() && seconds > 0.0;
@@ -100,7 +101,7 @@ impl Times {
     }
 }
 
-/// Puts the scripts into the folder.
+/// Copies the scripts to the folder.
 pub(super) fn carry(folder: &Path) -> Result<()> {
     let folder = folder.join(FOLDER);
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -110,8 +111,8 @@ pub(super) fn carry(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The last object that a script printed, which it does after each time. One that failed has the reason among `skipped`:
-/// whatever happens there is no failure of ours.
+/// The last object that a script printed. A script prints one after each time. If the script
+/// failed, the reason is among `skipped`: nothing that happens there is our failure.
 pub(super) fn value(script: &Script, outcome: Result<Finished, String>) -> Value {
     let (object, reason) = match outcome {
         Err(reason) => (None, Some(reason)),
@@ -142,7 +143,8 @@ pub(super) fn skipped(value: &Value) -> BTreeMap<String, String> {
     ScriptOutput::deserialize(value).map(|output| output.skipped).unwrap_or_default()
 }
 
-/// The last line that is an object of a script; a library may print other lines, and a killed script a part of one.
+/// The last line that is a script's object. A library may print other lines, and a killed script an
+/// incomplete one.
 fn object_in(text: &str) -> Result<Value> {
     let object = |line: &str| -> Option<Value> {
         let value = serde_json::from_str(line).ok()?;

@@ -1,4 +1,4 @@
-//! Ours beside the peers on the same GPU, from one run's figures.
+//! Compares our times with the peers' on the same GPU, from one run's figures.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use crate::peers::table;
 const MEANING: &str =
     "ratio: ours / peer, the fastest of all repeats each; below 1, ours is faster. median: of the medians.";
 
-/// One row for each time of a peer, beside ours of the same run.
+/// One row for each time of a peer, next to our time from the same run.
 pub(super) fn rows(results: &Results) -> Vec<Row> {
     figures().iter().flat_map(|figure| rows_of(figure, results)).collect()
 }
@@ -33,7 +33,7 @@ pub(super) fn rows_of(figure: &Figure, results: &Results) -> Vec<Row> {
     output.seconds.get(group).into_iter().flatten().map(row).collect()
 }
 
-/// The rows as a table; None without a row.
+/// The rows as a table; `None` if there are none.
 pub(super) fn table(results: &Results) -> Option<String> {
     let rows = rows(results);
     if rows.is_empty() {

@@ -1,7 +1,8 @@
 //! `--rehearse`: makes the folder and runs it here on the emulated driver, before it runs on a GPU.
 //!
-//! Each item has the arguments for the emulator, at small sizes, and must pass. A tool in the place of Nsight Compute and of
-//! compute-sanitizer records its arguments and runs the program that it is given. The results say that no time is a GPU's.
+//! Each item runs with its arguments for the emulator, at small sizes, and must pass. Stand-ins for
+//! Nsight Compute and compute-sanitizer record their arguments and run the given program. The
+//! results state that none of their times are a GPU's.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -18,11 +19,11 @@ use super::{folder, python, show};
 use crate::cargo::build_executables;
 use crate::workspace::Workspace;
 
-/// The run's deadline, as on a GPU; it takes about two minutes on two cores.
+/// The run's deadline, as on a GPU. It takes about two minutes on two cores.
 const WITHIN: &str = "480";
 /// Time limit of the run.
 const LIMIT: Duration = Duration::from_secs(600);
-/// The tools that are stood in for.
+/// The tools that are replaced by stand-ins.
 const TOOLS: [&str; 2] = ["ncu", "compute-sanitizer"];
 /// The file that a stand-in appends its arguments to.
 const RECORD: &str = "tools.txt";
@@ -35,7 +36,8 @@ until [ -x "$1" ] && [ -f "$1" ]; do shift || exit 3; done
 exec "$@"
 "#;
 
-/// Makes the folder and rehearses its run; an error is the first thing that went otherwise than expected.
+/// Makes the folder and rehearses its run. An error describes the first thing that did not go as
+/// expected.
 pub(super) fn run() -> Result<ExitCode> {
     folder::make(None)?;
     let folder = folder::path();
@@ -65,8 +67,8 @@ pub(super) fn run() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs a program with every kernel of X·Xᵀ on the oldest drivers of three GPUs, and on one that is older: docs/gpu-kernels.md, "Which GPUs
-/// and drivers".
+/// Runs a program with every kernel of X·Xᵀ on the oldest supported drivers of three GPUs, and on
+/// an older one. See docs/gpu-kernels.md, "Which GPUs and drivers".
 fn old_drivers(folder: &Path, emulator: &Path) -> Result<()> {
     let drivers =
         [("11.0", "sm_75", 0), ("11.1", "sm_86", 0), ("11.8", "sm_90", 0), ("12.1", "sm_90", 0), ("10.2", "sm_75", 2)];
@@ -106,17 +108,17 @@ fn make_executable(_: &Path) -> Result<()> {
     anyhow::bail!("the rehearsal needs a Unix shell")
 }
 
-/// Runs the script as on the machine with the GPU.
+/// Runs the script like on the machine with the GPU.
 fn run_script(arguments: &[&str], folder: &Path, emulator: &Path, tools: &Path) -> Result<()> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([tools.to_path_buf()].into_iter().chain(std::env::split_paths(&path)))?;
     let mut command = Command::new(emulator);
-    // Races are looked for in tests of the kernels; without that, blocks run in parallel.
+    // Kernel tests already look for races. Without that check, blocks run in parallel.
     command.args(["run", "--no-races", "sh"]).arg(folder.join("run.sh")).args(arguments);
     command.env("PATH", path).env_remove("OUT").env_remove("SKIPPED_TESTS");
     let finished = child_process::run(&mut command, LIMIT, "run.sh", &tools.join("run.log"))?;
     let finished = finished.map_err(anyhow::Error::msg)?;
-    // What the programs say is in the log; the emulator sums up what they launched.
+    // The programs' output is in the log. The emulator summarizes what they launched.
     ensure!(
         finished.status.is_some()
             && finished.stdout.contains(show::EMULATED)
@@ -130,7 +132,8 @@ fn run_script(arguments: &[&str], folder: &Path, emulator: &Path, tools: &Path) 
     Ok(())
 }
 
-/// Checks that the results have all items, that each passed on the emulator, and that no program has timed it.
+/// Checks that the results have all items, that each passed on the emulator, and that no times were
+/// recorded.
 fn check(results: &Results) -> Result<()> {
     ensure!(results.is_emulated(), "the results are of {}", results.gpu);
     ensure!(results.not_run.is_empty(), "not run: {}", results.not_run.join(", "));
@@ -166,7 +169,7 @@ fn check(results: &Results) -> Result<()> {
         ensure!(of_gpu.is_none(), "{} has timed the emulator: {of_gpu:?}", run.name);
     }
     for run in &COUNTED {
-        // The stand-in counts nothing; its exit code is the program's.
+        // The stand-in counts nothing. Its exit code is the program's.
         let problem = results.counters.get(run.name).and_then(show::problem).unwrap_or("it did not run");
         ensure!(problem.starts_with("exit status: 0: "), "ncu {}: {problem}", run.name);
     }

@@ -1,4 +1,4 @@
-//! The file that the checks write: its schema, and how it is kept.
+//! The results file: its schema, and how it is stored.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,47 +12,48 @@ use super::machine::Machine;
 use super::plan::{Item, items};
 use super::python::Times;
 
-/// The file's name, and that of the full output of all items beside it.
+/// The name of the results file, and of the log next to it with the full output of all items.
 pub(super) const FILE: &str = "gpu-check.json";
 pub(super) const LOG: &str = "gpu-check.log";
-/// The version of the schema; docs/results/README.md describes it.
+/// The version of the schema, which docs/results/README.md describes.
 pub(super) const SCHEMA: u32 = 4;
 
 /// All results of a folder on a machine.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Results {
     pub(super) schema: u32,
-    /// Seconds since 1970 of the last write.
+    /// Time of the last write, in seconds since 1970.
     pub(super) unix_time: u64,
-    /// Name, driver, compute capability and memory, as nvidia-smi prints them; the name of the emulated driver's device.
+    /// Name, driver, compute capability and memory, as printed by nvidia-smi, or the name of the
+    /// emulated driver's device.
     pub(super) gpu: String,
     pub(super) machine: Machine,
     pub(super) made: Made,
-    /// Whether no item failed, of those that ran.
+    /// Whether none of the items that ran failed.
     pub(super) all_passed: bool,
-    /// The runs: the first one, and those that resumed it.
+    /// The first run and the runs that resumed it.
     pub(super) runs: Vec<RunFacts>,
-    /// The items that the deadline left or ended, in their order.
+    /// The items that the deadline prevented or ended, in their order.
     pub(super) not_run: Vec<String>,
-    /// The seconds of each program's two starts, or an object with the one key "failed" or "skipped".
+    /// The seconds of each program's two starts, or an object with the single key "failed" or "skipped".
     pub(super) starts: Map<String, Value>,
     pub(super) tests: BTreeMap<String, Outcome>,
-    /// Each program's own JSON, or an object with the one key "failed" or "skipped".
+    /// Each program's own JSON, or an object with the single key "failed" or "skipped".
     pub(super) programs: Map<String, Value>,
     /// Each script's own JSON.
     pub(super) peers: Map<String, Value>,
     pub(super) ratios: Vec<Value>,
-    /// As `programs`.
+    /// In the same form as `programs`.
     pub(super) sweep: Map<String, Value>,
-    /// Nsight Compute's metrics by kernel, each with its unit; else as `programs`.
+    /// Nsight Compute's metrics by kernel, each with its unit. Otherwise, in the same form as `programs`.
     pub(super) counters: Map<String, Value>,
     pub(super) sanitizer: BTreeMap<String, Outcome>,
 }
 
-/// What the folder was made of.
+/// The inputs of the folder.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
 pub(super) struct Made {
-    /// The commit, with "-dirty" where files had changes.
+    /// The commit, followed by "-dirty" if files had changes.
     pub(super) commit: String,
     /// The SHA-256 of each architecture's PTX.
     pub(super) ptx: BTreeMap<String, String>,
@@ -60,13 +61,13 @@ pub(super) struct Made {
     pub(super) images: String,
 }
 
-/// What is known of a run.
+/// Facts about a run.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct RunFacts {
-    /// The seconds from the program's start to the deadline, if there was one.
+    /// Seconds from the program's start to the deadline, if there was one.
     pub(super) within: Option<f64>,
     pub(super) seconds: f64,
-    /// Clocks, temperature and power, as nvidia-smi prints them.
+    /// Clocks, temperature and power, as printed by nvidia-smi.
     pub(super) before: String,
     pub(super) after: String,
 }
@@ -81,7 +82,8 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// That of an item whose result is JSON, with the one key "failed" or "skipped" if it has no other.
+    /// The outcome of an item with a JSON result. It failed or was skipped if "failed" or "skipped"
+    /// is the only key.
     pub(super) fn of_value(value: &Value, seconds: f64) -> Self {
         let reason = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         match (reason("failed"), reason("skipped")) {
@@ -95,7 +97,7 @@ impl Outcome {
         matches!(self, Self::Failed { .. })
     }
 
-    /// The sign of its line.
+    /// The sign in front of its line.
     pub(super) fn sign(&self) -> &'static str {
         match self {
             Self::Passed { .. } => "[+]",
@@ -137,10 +139,10 @@ impl Results {
         }
     }
 
-    /// Reads a file of this schema.
+    /// Reads a file with this schema.
     ///
     /// # Errors
-    /// If it cannot be read, or is no such file.
+    /// If it cannot be read or is not such a file.
     pub(super) fn read(file: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
         let value: Value = serde_json::from_str(&text).with_context(|| format!("{} is no JSON", file.display()))?;
@@ -154,7 +156,7 @@ impl Results {
         serde_json::from_value(value).with_context(|| format!("{} does not have the schema {SCHEMA}", file.display()))
     }
 
-    /// Whether the driver was the emulator: no time is a GPU's.
+    /// Whether the driver was the emulator. Its times are not a GPU's.
     pub(super) fn is_emulated(&self) -> bool {
         gpu::is_emulated(&self.gpu)
     }
@@ -168,27 +170,28 @@ impl Results {
     }
 }
 
-/// A program's time with this label.
+/// The time with this label in a program's results.
 pub(super) fn time(programs: &Map<String, Value>, run: &str, label: &str) -> Option<Measurement> {
     measured(&programs.get(run)?["seconds"][timing::key(label)])
 }
 
-/// The measurement in a program's JSON, if its times can be divided by.
+/// The measurement in a program's JSON, if it is valid as a divisor.
 pub(super) fn measured(times: &Value) -> Option<Measurement> {
     Times::deserialize(times).ok()?.measurement()
 }
 
-/// The results and the folders that they are written to.
+/// The results and the folders they are written to.
 pub(super) struct Kept {
     pub(super) results: Results,
     folders: Vec<PathBuf>,
 }
 
 impl Kept {
-    /// Begins new results in `folder`, and in the one that the environment variable `OUT` names. Earlier ones stay there under another name.
+    /// Starts new results in `folder` and in the folder named by the environment variable `OUT`.
+    /// Earlier results stay there under another name.
     ///
     /// # Errors
-    /// If those cannot be renamed.
+    /// If they cannot be renamed.
     pub(super) fn begin(folder: &Path, fresh: Results) -> Result<Self> {
         if folder.join(FILE).exists() {
             let earlier = Results::read(&folder.join(FILE)).map_or(0, |earlier| earlier.unix_time);
@@ -205,7 +208,7 @@ impl Kept {
     /// Continues the results in `folder`.
     ///
     /// # Errors
-    /// If there are none, or they are of another folder's programs or of another GPU or driver: results are of one.
+    /// If there are none, or they come from another folder's programs, another GPU or another driver.
     pub(super) fn resume(folder: &Path, fresh: &Results) -> Result<Self> {
         let results = Results::read(&folder.join(FILE)).context("there is nothing to resume; run without --resume")?;
         ensure!(
@@ -231,7 +234,8 @@ impl Kept {
     /// Writes the results, each file under a temporary name first, and copies the log.
     ///
     /// # Errors
-    /// If the first folder cannot be written to. A failure of the second is said and is no error.
+    /// If the first folder cannot be written to. A failure to write to the second one is only
+    /// reported.
     pub(super) fn write(&mut self) -> Result<()> {
         self.results.all_passed = self.results.have_passed();
         self.results.unix_time = super::machine::now();
@@ -248,7 +252,7 @@ impl Kept {
     }
 }
 
-/// The folder, and the one that `OUT` names.
+/// The folder, and the folder named by `OUT`.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let out = std::env::var_os("OUT").filter(|out| !out.is_empty()).map(PathBuf::from);
     std::iter::once(folder.to_path_buf()).chain(out).collect()
@@ -289,7 +293,7 @@ mod tests {
             assert_eq!(Results::read(&path.join(FILE)).unwrap(), kept.results);
             assert_eq!(std::fs::read_to_string(path.join(LOG)).unwrap(), "output");
         }
-        // A folder that is not there costs its copy only.
+        // A missing folder loses only its copy.
         let absent = out.path().join("absent");
         kept.folders = vec![folder.path().into(), absent.clone()];
         kept.write().unwrap();
@@ -312,7 +316,7 @@ mod tests {
         let mut other = results("H200");
         other.made.commit = "def".to_owned();
         assert!(reason(&other).contains("other programs (commit abc, here def)"), "{}", reason(&other));
-        // New results replace none.
+        // New results do not replace existing ones.
         let earlier = kept.results.unix_time;
         Kept::begin(folder.path(), results("H200")).unwrap();
         for name in ["json", "log"].map(|extension| format!("gpu-check.{earlier}.{extension}")) {

@@ -1,4 +1,4 @@
-//! Runs the items in the folder, one after the other.
+//! Runs the items in the folder, one after another.
 
 use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
@@ -18,21 +18,22 @@ use super::{folder, mnist, nsight, ratios, show};
 use crate::capture::last_line;
 use child_process::Finished;
 
-/// The least time that an item may be given.
+/// Minimum time limit of an item.
 const LEAST: Duration = Duration::from_secs(1);
-/// Time for a run under Nsight Compute, and under the sanitizer: both make kernels many times slower.
+/// Time limit of a run under Nsight Compute or the sanitizer. Both make kernels many times slower.
 const TOOL_LIMIT: Duration = Duration::from_secs(100);
-/// Why an item has no result that the deadline ended.
+/// The reason for a missing result of an item that the deadline ended.
 const CUT: &str = "the deadline was reached";
-/// What compute-sanitizer prints where it cannot watch the GPU, as in some sandboxes.
+/// What compute-sanitizer prints if it cannot watch the GPU, as in some sandboxes.
 const REFUSAL: &str = "Device not supported";
 /// Exit code of compute-sanitizer for a finding, passed to it as an option.
 const FOUND: &str = "9";
 
-/// Runs the items, all or those that the results of the folder lack, until `within` is over.
+/// Runs all items, or those missing in the folder's results, until `within` has elapsed.
 ///
 /// # Errors
-/// If the folder cannot be written to, or has no results of this folder on this GPU to resume.
+/// If the folder cannot be written to, or if there are no results for this folder and GPU to
+/// resume.
 pub(super) fn run(within: Option<Duration>, resume: bool) -> Result<ExitCode> {
     let folder = std::env::current_exe()?.parent().context("the program has a folder")?.to_path_buf();
     let start = Instant::now();
@@ -50,27 +51,27 @@ pub(super) fn run(within: Option<Duration>, resume: bool) -> Result<ExitCode> {
     Ok(if results.all_passed && results.not_run.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// Runs items and keeps their results.
+/// Runs items and stores their results.
 struct Runner {
     folder: PathBuf,
     kept: Kept,
-    /// Maximum of an item's time limit.
+    /// Upper limit for every item's time limit.
     max_limit: Duration,
-    /// The end of the run by the clock.
+    /// The end of the run, on the clock.
     deadline: Duration,
-    /// Time since the program's start. Tests have one that their scripts move.
+    /// Time since the program's start. Tests use a clock that their scripts advance.
     clock: Box<dyn Fn() -> Duration>,
-    /// Whether the deadline has ended a process of the item.
+    /// Whether the deadline has ended one of the item's processes.
     is_cut: bool,
     mnist: Option<PathBuf>,
-    /// Whether the driver is the emulator, which runs all items at small sizes.
+    /// Whether the driver is the emulator. All items then run at small sizes.
     is_emulated: bool,
 }
 
-/// The part of the results that has an item's JSON.
+/// The part of the results that holds an item's JSON.
 type Section = fn(&mut Results) -> &mut Map<String, Value>;
 
-/// A process that ended, or the reason for which it was not started.
+/// A process that ended, or the reason why it was not started.
 type Ended = Result<Finished, Outcome>;
 
 impl Runner {
@@ -90,12 +91,13 @@ impl Runner {
         }
     }
 
-    /// Runs the items that the results lack, and prints a line for each, until `within` of the program's time is over.
+    /// Runs the items missing in the results and prints a line for each, until `within` has elapsed
+    /// since the program's start.
     fn all(&mut self, items: &[Item], within: Option<Duration>) -> Result<()> {
         self.deadline = within.unwrap_or(Duration::MAX);
         let start = (self.clock)();
         let before = machine::clocks();
-        // What nvidia-smi shows is kept in the log.
+        // The log keeps nvidia-smi's output.
         let _smi = self.process("nvidia-smi", &mut Command::new("nvidia-smi"), Duration::from_secs(10))?;
         for item in items {
             let name = item.name();
@@ -107,7 +109,8 @@ impl Runner {
             }
             self.is_cut = false;
             let ending = self.item(*item)?;
-            // What the deadline has ended runs again; what a script has measured until then is kept.
+            // Items that the deadline has ended run again. Measurements that a script had completed
+            // are kept.
             if !self.is_cut {
                 self.kept.results.not_run.retain(|other| *other != name);
             }
@@ -124,7 +127,7 @@ impl Runner {
         self.deadline.saturating_sub((self.clock)())
     }
 
-    /// Runs an item, keeps its result, and returns how it ended.
+    /// Runs an item, stores its result, and returns its outcome.
     fn item(&mut self, item: Item) -> Result<Outcome> {
         let name = item.name();
         let start = (self.clock)();
@@ -150,19 +153,19 @@ impl Runner {
         Ok(ending)
     }
 
-    /// The file of a program of the folder.
+    /// The path of a program in the folder.
     fn program(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}{EXE_SUFFIX}"))
     }
 
-    /// A program of the folder on the GPU, with JSON output.
+    /// A command for a program in the folder, on the GPU and with JSON output.
     fn on_gpu(&self, run: &Run) -> Command {
         let mut command = Command::new(self.program(run.executable));
         command.args(run.arguments(self.is_emulated)).args(["--device", "cuda", "--json"]);
         command
     }
 
-    /// The seconds of two starts of a program.
+    /// Times two starts of a program, in seconds.
     fn start(&mut self, name: &str, run: &Run) -> Result<Value> {
         let mut seconds = Vec::new();
         for _ in 0..2 {
@@ -185,7 +188,7 @@ impl Runner {
         self.json(name, &mut command, ITEM_LIMIT)
     }
 
-    /// A program whose times are kept.
+    /// Runs a program and keeps its times.
     fn timed(&mut self, name: &str, run: &Run) -> Result<Value> {
         let mut value = self.json(name, &mut self.on_gpu(run), ITEM_LIMIT)?;
         if value.get("dataset").is_some() {
@@ -196,13 +199,14 @@ impl Runner {
         Ok(value)
     }
 
-    /// A kernel under Nsight Compute.
+    /// Profiles a kernel with Nsight Compute.
     fn counted(&mut self, name: &str, run: &Run) -> Result<Value> {
         let Some(ncu) = nsight::find("ncu") else {
             return Ok(json!({ "skipped": "ncu, of Nsight Compute, is not installed" }));
         };
         let mut command = Command::new(ncu);
-        // The second launch: the first loads the kernel. The GPU's own clock is kept, so that times and cycles agree.
+        // The second launch, since the first one loads the kernel. The GPU's own clock is kept:
+        // times and cycles then agree.
         command.args(["--clock-control", "none", "--set", "full", "-k", run.name, "-s", "1", "-c", "1"]);
         command.arg(self.program(run.executable)).args(run.arguments(self.is_emulated)).args(["--device", "cuda"]);
         Ok(match self.process(name, &mut command, TOOL_LIMIT)? {
@@ -211,20 +215,20 @@ impl Runner {
         })
     }
 
-    /// A program under the sanitizer.
+    /// Checks a program with the sanitizer.
     fn sanitized(&mut self, name: &str, sanitized: &Sanitized) -> Result<Outcome> {
         let Some(sanitizer) = nsight::find("compute-sanitizer") else {
             return Ok(Outcome::Skipped { reason: "compute-sanitizer is not installed".to_owned() });
         };
         let mut command = Command::new(sanitizer);
-        // The driver's errors that the program handles are no findings.
+        // Driver errors that the program handles are not findings.
         command.args(["--tool", sanitized.tool, "--error-exitcode", FOUND, "--report-api-errors", "no"]);
         command.args(["--print-limit", "20"]);
         command.arg(self.program(sanitized.executable)).args(sanitized.arguments(self.is_emulated));
         self.watched(name, command.env("GPU_TESTS", "require").env("GPU_MEMORY_POOL", "off"))
     }
 
-    /// Runs a command of the sanitizer: it passes if its program does and the tool finds nothing.
+    /// Runs a command with the sanitizer. It passes if its program does and the tool finds nothing.
     fn watched(&mut self, name: &str, command: &mut Command) -> Result<Outcome> {
         let finished = match self.process(name, command, TOOL_LIMIT)? {
             Ok(finished) => finished,
@@ -249,14 +253,15 @@ impl Runner {
         Ok(python::value(script, ended.map_err(|outcome| outcome.to_string())))
     }
 
-    /// Compares our times with those of the peers, and writes the results.
+    /// Compares our times with the peers', and writes the results.
     fn compare(&mut self) -> Result<()> {
         let rows = ratios::rows(&self.kept.results);
         self.kept.results.ratios = rows.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
         self.kept.write()
     }
 
-    /// Runs a test program that must use the GPU: a test that is skipped, or a filter that selects none, is a failure.
+    /// Runs a test program that must use the GPU. A skipped test, or a filter that selects no
+    /// tests, is a failure.
     fn test(&mut self, name: &str, test: &Test) -> Result<Outcome> {
         let Some(arguments) = test.arguments_on(self.is_emulated) else {
             return Ok(Outcome::Skipped { reason: "the emulated driver needs a minute or more for it".to_owned() });
@@ -294,7 +299,8 @@ impl Runner {
         })
     }
 
-    /// Runs a process within its limit and the deadline, which makes it a skipped one.
+    /// Runs a process within its limit and the deadline. A process that the deadline ends counts as
+    /// skipped.
     ///
     /// # Errors
     /// If its output cannot be written.
@@ -306,7 +312,7 @@ impl Runner {
         })
     }
 
-    /// As [`process`](Self::process), with the output until the deadline.
+    /// Runs a process like [`process`](Self::process), but returns the output up to the deadline.
     fn process_or_part(&mut self, name: &str, command: &mut Command, limit: Duration) -> Result<Ended> {
         command.env("RUST_BACKTRACE", "0");
         command.envs(self.mnist.iter().map(|directory| ("MNIST_DIR", directory)));
@@ -322,18 +328,18 @@ impl Runner {
     }
 }
 
-/// The lines that a child wrote.
+/// The lines of a child's output.
 fn lines_of(finished: &Finished) -> impl Iterator<Item = &str> + Clone {
     finished.stdout.lines().chain(finished.stderr.lines())
 }
 
-/// Why a child failed: the line below "thread … panicked at …", else its last one.
+/// Why a child failed: the line after "thread … panicked at …", otherwise its last line.
 fn reason_of(finished: &Finished) -> Option<&str> {
     let below_panic = lines_of(finished).skip_while(|line| !line.contains("panicked at")).nth(1);
     below_panic.or_else(|| last_line(&finished.stderr))
 }
 
-/// How a child ended, and the line that it wrote about that.
+/// How a child ended, with the line that explains it.
 fn with_reason(finished: &Finished, reason: Option<&str>) -> String {
     let ending = finished.ending();
     reason.map_or_else(|| ending.clone(), |reason| format!("{ending}: {}", reason.trim()))
@@ -355,22 +361,23 @@ mod tests {
     use crate::gpu_check::plan::TESTS;
     use crate::gpu_check::results::{FILE, Made};
 
-    /// Writes an executable script, by a shell: a process that another test starts at the same time inherits the descriptors of
-    /// files that this process writes, and Linux does not execute a file that is open for writing.
+    /// Writes an executable script with a shell. A process that another test starts at the same
+    /// time inherits the descriptors of files that this process writes, and Linux does not execute
+    /// a file that is open for writing.
     fn script(folder: &Path, name: &str, text: &str) {
         let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod 755 "$2""#;
         let status = Command::new("sh").args(["-c", write, "sh", text]).arg(folder.join(name)).status().unwrap();
         assert!(status.success(), "{name}: {status}");
     }
 
-    /// A script that does not end. It moves the clock of [`runner`] by [`LIMIT`].
+    /// A script that does not end. It advances the clock of [`runner`] by [`LIMIT`].
     const ENDLESS: &str = r#"echo >> "$(dirname "$0")/moved"; exec sleep 600"#;
 
-    /// The limit of an item.
+    /// The time limit of an item.
     const LIMIT: Duration = Duration::from_secs(60);
 
-    /// A folder whose items pass, except for one test program that hangs, one that crashes, one whose tests are skipped, one that is
-    /// missing, and programs that hang, crash and print garbage.
+    /// A folder with passing items, except for one test program that hangs, one that crashes, one
+    /// with skipped tests, one that is missing, and programs that hang, crash and print garbage.
     fn rehearsal(folder: &Path) {
         for test in &TESTS {
             script(
@@ -399,14 +406,14 @@ mod tests {
         Results::new("a GPU".to_owned(), Machine::default(), made)
     }
 
-    /// A runner whose clock stands still but for scripts that are [`ENDLESS`].
+    /// A runner with a clock that only [`ENDLESS`] scripts advance.
     fn runner(folder: &Path, kept: Kept) -> Runner {
         let moved = folder.join("moved");
         let clock = move || LIMIT * fs::read(&moved).map_or(0, |lines| u32::try_from(lines.len()).unwrap());
         Runner { max_limit: LIMIT, clock: Box::new(clock), ..Runner::new(folder.to_path_buf(), kept, Instant::now()) }
     }
 
-    /// The items of the folder's programs alone.
+    /// Only the items of the folder's programs.
     fn of_programs() -> Vec<Item> {
         let is_of_tool = |item: &Item| matches!(item, Item::Peers(_) | Item::Counted(_) | Item::Sanitized(_));
         plan::items().into_iter().filter(|item| !is_of_tool(item)).collect()
@@ -445,7 +452,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         rehearsal(path);
-        // The first test program to hang is killed at its own limit, after 60 s; the deadline ends the second one.
+        // The first test program that hangs is killed at its own limit, after 60 s. The deadline
+        // ends the second one.
         let kept = Kept::begin(path, fresh()).unwrap();
         runner(path, kept).all(&of_programs(), Some(LIMIT * 3 / 2)).unwrap();
         let first = Results::read(&path.join(FILE)).unwrap();
@@ -459,7 +467,7 @@ mod tests {
             plan::items().into_iter().map(Item::name).partition(|name| !first.not_run.contains(name));
         assert_eq!((missing[0].as_str(), &missing), ("program matmul_f32", &first.not_run));
         assert_eq!(done.last().unwrap(), "program network");
-        // Only what is missing runs, also an item that the deadline ended; a failure is a result.
+        // Only missing items run, including one that the deadline ended. A failure is a result.
         script(path, "matmul_functions", "echo '{\"seconds\": {}}'");
         script(path, SWEEP, "echo '{\"seconds\": {}}'");
         script(path, &TESTS[0].executable(), "exit 1");

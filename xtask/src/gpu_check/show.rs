@@ -1,4 +1,4 @@
-//! The results as a reader sees them, as tables with the goals: at the end of a run, and by `--read FILE`.
+//! Presents the results as tables with the goals, at the end of a run and for `--read FILE`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -16,31 +16,31 @@ use super::results::Results;
 use super::{python, ratios};
 use crate::peers::table::aligned;
 
-/// The second start of a program is faster by at least this share where the driver keeps compiled kernels.
+/// If the driver caches compiled kernels, a program's second start is faster by at least this fraction.
 const CACHED_SHARE: f64 = 0.5;
-/// First line of the tables where the driver was the emulator.
+/// First line of the tables if the driver was the emulator.
 pub(super) const EMULATED: &str = "[*] the driver is the emulator: no time here is a GPU's";
 
-/// What runs the items that the deadline left.
+/// How to run the items that the deadline prevented.
 const NEXT: &str =
     "run the rest, in the same folder with its gpu-check.json: sh run.sh --resume (on Windows .\\run.cmd --resume)";
 
-/// Prints the results in `file`; exit code 1 if a check failed there.
+/// Prints the results in `file`. The exit code is 1 if a check failed there.
 ///
 /// # Errors
-/// If the file is no result of gpu-check.
+/// If the file is not a result of gpu-check.
 pub(super) fn print(file: &Path) -> Result<ExitCode> {
     let results = Results::read(file)?;
     say!("{}", text(&results).trim_end());
     Ok(if results.all_passed { ExitCode::SUCCESS } else { ExitCode::from(CHECK_FAILED) })
 }
 
-/// The reason why an item has no result of its own.
+/// The reason why an item has no result.
 pub(super) fn problem(value: &Value) -> Option<&str> {
     value.get("failed").or(value.get("skipped")).and_then(Value::as_str)
 }
 
-/// The seconds of each program's two starts, and whether the driver keeps what it compiles.
+/// The seconds of each program's two starts, and whether the driver caches what it compiles.
 fn starts(starts: &Map<String, Value>) -> Vec<String> {
     let seconds = |value: &Value| Some((value["seconds"].get(0)?.as_f64()?, value["seconds"].get(1)?.as_f64()?));
     let both: Vec<(&String, (f64, f64))> =
@@ -58,7 +58,8 @@ fn starts(starts: &Map<String, Value>) -> Vec<String> {
     vec![format!("[*] starts: {}{cache}", shown.join("; "))]
 }
 
-/// A row for each figure with a time: the time, the goal and whether it is reached, and the limit with its share of our time.
+/// A row for each figure with a time: the time, the goal and whether it is reached, and the limit
+/// with its percentage of our time.
 fn goals(results: &Results) -> Vec<Vec<String>> {
     let row = |figure: Figure| {
         let ours = figure.ours.find(results)?.min;
@@ -78,7 +79,8 @@ fn goals(results: &Results) -> Vec<Vec<String>> {
     figures().into_iter().filter_map(row).collect()
 }
 
-/// Each counted kernel's cycles, also by step where a launch has several, the clock rate and the duration.
+/// Each profiled kernel's cycles, clock rate and duration. If a launch has several steps, also the
+/// cycles per step.
 fn counted(counters: &Map<String, Value>) -> impl Iterator<Item = Vec<String>> {
     counters.iter().filter_map(|(name, value)| {
         let metric = |name: &str| {
@@ -137,7 +139,7 @@ pub(super) fn text(results: &Results) -> String {
     text
 }
 
-/// A heading with aligned lines; nothing where there are no lines.
+/// A heading with aligned lines. Empty if there are no lines.
 fn section(text: &mut String, heading: &str, lines: impl Iterator<Item = Vec<String>>) {
     let lines: Vec<_> = lines.collect();
     if !lines.is_empty() {
@@ -152,7 +154,7 @@ fn without_times(programs: &Map<String, Value>) -> impl Iterator<Item = Vec<Stri
     })
 }
 
-/// A line for each time of the sweep, the minimum, also in cycles of the measured clock rate.
+/// A line for each time of the sweep: the minimum, and its cycles at the measured clock rate.
 fn swept(sweep: &Map<String, Value>) -> impl Iterator<Item = Vec<String>> {
     let times = |part: &'static str| -> Vec<Vec<String>> {
         let Some(value) = sweep.get(part) else { return Vec::new() };

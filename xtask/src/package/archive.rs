@@ -1,4 +1,4 @@
-//! Archives of a folder: the same bytes for the same files.
+//! Reproducible archives of a folder: the same files give the same bytes.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -13,7 +13,7 @@ use tar::HeaderMode;
 use super::file_name;
 use crate::zipped;
 
-/// Packs `folder` into a file of `out` with its name: `.tar.gz`, for Windows `.zip`.
+/// Packs `folder` into a file in `out` with the folder's name: `.tar.gz`, or `.zip` for Windows.
 ///
 /// # Errors
 /// If a file cannot be read or the archive cannot be written.
@@ -30,7 +30,7 @@ pub(super) fn pack(folder: &Path, out: &Path, is_for_windows: bool) -> Result<Pa
 fn tar(folder: &Path, archive: &Path) -> Result<()> {
     let file = BufWriter::new(File::create(archive)?);
     let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::best()));
-    // Without times and owners.
+    // Without time stamps and owners.
     tar.mode(HeaderMode::Deterministic);
     let mut paths: Vec<PathBuf> = folder.read_dir()?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     paths.sort();
@@ -40,7 +40,7 @@ fn tar(folder: &Path, archive: &Path) -> Result<()> {
     Ok(tar.into_inner()?.finish()?.flush()?)
 }
 
-/// Unpacks an archive that [`pack`] made into `folder`.
+/// Unpacks an archive made by [`pack`] into `folder`.
 ///
 /// # Errors
 /// If it cannot be read, or a file cannot be written.

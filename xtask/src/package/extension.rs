@@ -1,4 +1,4 @@
-//! The extension for VS Code, with the debugger in it.
+//! The VS Code extension that contains the debugger.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,10 +8,10 @@ use anyhow::{Context, Result};
 use crate::capture::stdout_of;
 use crate::workspace_root;
 
-/// Packs the extension with `program` in it as `folder`/kernel-debugger.vsix.
+/// Packs the extension, with `program` in it, as `folder`/kernel-debugger.vsix.
 ///
 /// # Errors
-/// If npm is missing or cannot fetch the packer, or VS Code does not run on that system.
+/// If npm is missing or cannot fetch the packer, or VS Code does not support that system.
 pub(super) fn make(program: &Path, executable: &str, triple: &str, folder: &Path) -> Result<()> {
     let made = tempfile::tempdir()?;
     let sources = workspace_root().join("rust-cuda/kernel-debugger/vscode");
@@ -27,7 +27,7 @@ pub(super) fn make(program: &Path, executable: &str, triple: &str, folder: &Path
         &["run", "--silent", "package", "--", "--target", &platform],
     ];
     for arguments in arguments {
-        // On Windows npm is a script, which the command interpreter starts.
+        // On Windows, npm is a script that the command interpreter starts.
         let mut npm = if cfg!(windows) { Command::new("cmd") } else { Command::new("npm") };
         if cfg!(windows) {
             npm.args(["/c", "npm"]);
@@ -39,7 +39,7 @@ pub(super) fn make(program: &Path, executable: &str, triple: &str, folder: &Path
     Ok(())
 }
 
-/// VS Code's name of a system.
+/// VS Code's name for a system.
 fn platform(triple: &str) -> Option<String> {
     let systems = [("windows", "win32"), ("linux", "linux"), ("darwin", "darwin")];
     let (_, system) = systems.into_iter().find(|(name, _)| triple.contains(name))?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// "2.28".
+/// A version such as "2.28".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version(u32, u32);
 
@@ -15,23 +15,25 @@ impl fmt::Display for Version {
 /// Parses "2.28".
 ///
 /// # Errors
-/// If the text is not two numbers with a point between them.
+/// If the text is not two numbers separated by a period.
 pub(crate) fn parse(text: &str) -> Result<Version, String> {
     let parsed =
         text.split_once('.').and_then(|(major, minor)| Some(Version(major.parse().ok()?, minor.parse().ok()?)));
     parsed.ok_or_else(|| "a version of glibc is two numbers, such as 2.28".to_owned())
 }
 
-/// The latest version of glibc whose symbols an executable names; None if it names none.
+/// The latest glibc version among the symbol versions that an executable names; `None` if it names
+/// none.
 ///
-/// The dynamic linker compares these names, "GLIBC_2.28" and a zero byte, with those of the machine's library.
+/// The dynamic linker compares these names ("GLIBC_2.28" and a zero byte) with those in the
+/// machine's library.
 pub(super) fn needed(executable: &[u8]) -> Option<Version> {
     const PREFIX: &[u8] = b"GLIBC_";
     let names = executable.windows(PREFIX.len()).enumerate().filter(|(_, bytes)| *bytes == PREFIX);
     let versions = names.filter_map(|(at, _)| {
         let rest = &executable[at + PREFIX.len()..];
         let end = rest.iter().take(16).position(|&byte| byte == 0)?;
-        // "2.2.5" is 2.2, before all that any system has.
+        // "2.2.5" counts as 2.2, which is older than any system.
         let text = std::str::from_utf8(&rest[..end]).ok()?;
         parse(&text.split('.').take(2).collect::<Vec<_>>().join(".")).ok()
     });

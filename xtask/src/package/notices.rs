@@ -1,4 +1,4 @@
-//! The notices of the crates that a program contains, which their licenses ask to go with it.
+//! The notices of the crates that a program contains. Their licenses require these to accompany it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -11,7 +11,8 @@ use crate::capture::stdout_of;
 use crate::cargo::cargo;
 use crate::workspace::Workspace;
 
-/// The name, version, license and notices of each crate that the package contains on that system; the same text once.
+/// The name, version, license and notices of each crate that the package contains on that system.
+/// Identical texts are listed once.
 ///
 /// # Errors
 /// If cargo does not list the crates, or a file cannot be read.
@@ -35,7 +36,7 @@ pub(super) fn listing(workspace: Workspace, package: &str, triple: &str) -> Resu
     Ok(text)
 }
 
-/// The texts of the license files beside a Cargo.toml.
+/// The texts of the license files next to a Cargo.toml.
 fn license_texts(manifest: &Path) -> Result<Vec<String>> {
     let folder = manifest.parent().context("a Cargo.toml has a folder")?;
     let is_notice = |path: &PathBuf| {
@@ -51,7 +52,7 @@ fn license_texts(manifest: &Path) -> Result<Vec<String>> {
     paths.iter().map(|path| read(path).map(text)).collect()
 }
 
-/// What `cargo metadata` prints, as far as it is used.
+/// The parts of `cargo metadata`'s output that are used here.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Crate>,
@@ -66,7 +67,7 @@ struct Crate {
     license: Option<String>,
     repository: Option<String>,
     manifest_path: PathBuf,
-    /// None for a package of the workspace.
+    /// `None` for a package of the workspace.
     source: Option<String>,
 }
 
@@ -89,13 +90,13 @@ struct Dependency {
 
 #[derive(Deserialize)]
 struct Kind {
-    /// None for a normal dependency, else "dev" or "build".
+    /// `None` for a normal dependency, otherwise "dev" or "build".
     kind: Option<String>,
 }
 
 impl Metadata {
-    /// The crates of others that `package` depends on, also through others, sorted by name and version: not those of its tests and of
-    /// build scripts.
+    /// The third-party crates that `package` depends on, directly or indirectly, sorted by name and
+    /// version. Dependencies of its tests and of build scripts are excluded.
     fn contained(&self, package: &str) -> Result<Vec<&Crate>> {
         let nodes: HashMap<&str, &Node> = self.resolve.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
         let first = self.packages.iter().find(|listed| listed.name == package && listed.source.is_none());

@@ -18,17 +18,18 @@ pub(crate) struct Row {
     pub(crate) outcome: Outcome,
 }
 
-/// A goal, and the margin by which it was missed.
+/// A goal, and the margin by which it is missed.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Target {
     /// The largest accepted ratio.
     pub(crate) goal: f64,
-    /// Excess of the ratio over the goal, as a share of the goal: 0 if it is reached, `None` if nothing was measured.
+    /// Excess of the ratio over the goal, as a fraction of the goal: 0 if it is reached, `None` if
+    /// nothing was measured.
     pub(crate) short_by: Option<f64>,
 }
 
 impl Target {
-    /// The goal, and the margin by which `outcome` misses it.
+    /// Computes by what margin `outcome` misses the goal.
     pub(crate) fn of(goal: f64, outcome: &Outcome) -> Self {
         let short_by = match outcome {
             Outcome::Compared(comparison) => Some((comparison.ratio / goal - 1.0).max(0.0)),
@@ -55,12 +56,12 @@ pub(crate) struct Comparison {
     pub(crate) ours_seconds: f64,
     /// The fastest of the peer's rounds.
     pub(crate) peer_seconds: f64,
-    /// The fastest of ours over the fastest of the peer: below 1, ours is faster.
+    /// Our fastest time divided by the peer's fastest time. Below 1, ours is faster.
     pub(crate) ratio: f64,
-    /// Median of the rounds' ratios, or the ratio of the medians if the sides did not alternate. A value far from
-    /// `ratio` means that the machine was not idle.
+    /// Median of the rounds' ratios, or the ratio of the medians if the sides did not alternate. A
+    /// value far from `ratio` means that the machine was not idle.
     pub(crate) median_ratio: f64,
-    /// Whether ours is slower: `ratio` is above 1.
+    /// Whether ours is slower, that is, `ratio` is above 1.
     pub(crate) slower: bool,
 }
 
@@ -74,7 +75,7 @@ impl Comparison {
         Some(Self { ours_seconds, peer_seconds, ratio, median_ratio, slower: ratio > 1.0 })
     }
 
-    /// Compares two sides that ran one after the other, without alternation.
+    /// Compares two sides that ran one after the other without alternating.
     pub(crate) fn of_measurements(ours: &Measurement, peer: &Measurement) -> Self {
         let ratio = ours.min / peer.min;
         let median_ratio = ours.median / peer.median;

@@ -11,13 +11,13 @@ use super::rust_program::OurTime;
 use super::workload::{Goals, Workload};
 use crate::programs::Executables;
 
-/// The rounds of one workload at one number of threads.
+/// The rounds of one workload with one number of threads.
 pub(super) struct Contest<'a> {
     work: &'a Workload,
     threads: NonZeroUsize,
-    /// For each peer, the rounds' pairs of our time and the peer's, in seconds.
+    /// For each peer, the pairs of our time and the peer's from all rounds, in seconds.
     pairs: BTreeMap<String, Vec<(f64, f64)>>,
-    /// The rounds' times of ours, in seconds.
+    /// Our times in all rounds, in seconds.
     ours: Vec<f64>,
     last: Option<ScriptOutput>,
     /// The peers that are not installed or are broken, each with the reason.
@@ -37,7 +37,7 @@ impl<'a> Contest<'a> {
         Self { work, threads, pairs, ours: Vec::new(), last: None, missing, failure: None }
     }
 
-    /// Runs one round; does nothing after a failed round.
+    /// Runs one round. Does nothing after a failed round.
     pub(super) fn run_round(&mut self, round: usize, python: &Python, executables: &Executables) {
         if self.failure.is_some() {
             return;
@@ -55,7 +55,7 @@ impl<'a> Contest<'a> {
         Ok((ours, output))
     }
 
-    /// Records a round's times; `install` returns the command that installs a package.
+    /// Records a round's times. `install` returns the command that installs a package.
     fn record(&mut self, ours: f64, output: ScriptOutput, install: impl Fn(&str) -> String) {
         self.ours.push(ours);
         for (label, peer) in output.times() {
@@ -75,7 +75,7 @@ impl<'a> Contest<'a> {
         self.last.iter().flat_map(|output| output.peer.split(", "))
     }
 
-    /// Whether its times are epochs, scaled to the full training set.
+    /// Whether its times are for epochs, scaled to the full training set.
     pub(super) fn is_of_epochs(&self) -> bool {
         self.work.time == OurTime::Epoch
     }
@@ -85,8 +85,8 @@ impl<'a> Contest<'a> {
         self.missing.iter().map(|(label, reason)| (label.as_str(), reason.as_str()))
     }
 
-    /// One row for each peer of the script and for each goal. Growth has no row for a peer that is not installed or is
-    /// broken, since its goals apply to peers that run.
+    /// One row for each peer of the script and for each goal. Growth has no row for a peer that is
+    /// missing or broken, since its goals apply only to peers that run.
     pub(super) fn rows(&self) -> Vec<Row> {
         if let Some(reason) = &self.failure {
             return self.rows_of_failure(reason);
@@ -105,8 +105,9 @@ impl<'a> Contest<'a> {
         rows
     }
 
-    /// The row of our time beside that of `alone`, if that is the same workload on one thread and this one is on several, for
-    /// training runs and workloads with a goal for it.
+    /// Compares our time with the time of `alone`, if both are the same workload and `alone` has
+    /// one thread while this one has several. Only for training runs and for workloads with a goal
+    /// for this comparison.
     pub(super) fn row_beside_one_thread(&self, alone: &Contest) -> Option<Row> {
         let is_alone = alone.threads == NonZeroUsize::MIN && alone.work.title == self.work.title;
         let has_goal = THREADS_GOALS.iter().any(|(title, ..)| *title == self.work.title);
@@ -122,7 +123,7 @@ impl<'a> Contest<'a> {
         Some(Row { work, threads: Some(self.threads), peer, target, outcome })
     }
 
-    /// One row for each peer with a goal, or a row without a peer if there is no goal.
+    /// One row for each peer with a goal, or one row without a peer if there is no goal.
     fn rows_of_failure(&self, reason: &str) -> Vec<Row> {
         let missing = || Outcome::Missing { reason: reason.to_owned() };
         let rows: Vec<_> =
@@ -130,7 +131,7 @@ impl<'a> Contest<'a> {
         if !rows.is_empty() {
             return rows;
         }
-        // The goal of growth applies to any peer.
+        // The growth goal applies to any peer.
         vec![Row { peer: None, ..self.row("", missing()) }]
     }
 
@@ -150,7 +151,8 @@ mod tests {
 
     const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
-    /// Output with an epoch of 60,000 images: one second for NumPy, and `torch` seconds for PyTorch if it is installed.
+    /// Output for an epoch of 60,000 images: one second for NumPy, and `torch` seconds for PyTorch
+    /// if it is installed.
     fn output(torch: Option<f64>) -> ScriptOutput {
         let (names, seconds, missing) = match torch {
             Some(seconds) => (", PyTorch 2.15.0", format!(r#", "PyTorch": {{"min": {seconds}}}"#), ""),

@@ -1,11 +1,11 @@
-//! Acceptance bounds for the ratios. [`GOALS`] has every goal of the table.
+//! Acceptance bounds for the ratios. [`GOALS`] contains every goal of the table.
 
 use serde::Serialize;
 
 use super::comparison::Row;
 use super::workload_name::WorkloadName;
 
-/// Acceptance bound for the ratio of our time to a peer's.
+/// Acceptance bound for the ratio of our time to a peer's time.
 #[derive(Debug)]
 pub(super) struct Goal {
     pub(super) work: WorkloadName,
@@ -32,20 +32,21 @@ pub(super) const GOALS: [Goal; 21] = [
     goal(WorkloadName::Correlation, "OpenCV", 1, 1.0),
     goal(WorkloadName::Network, "NumPy", 1, 0.25),
     goal(WorkloadName::Network, "NumPy", 2, 0.16),
-    // PyTorch on one thread only: its time on two is no better, and varies.
+    // PyTorch only on one thread: its time on two is no better, and varies.
     goal(WorkloadName::Network, "PyTorch", 1, 0.1),
     goal(WorkloadName::Notebook, "NumPy", 1, 0.1),
     goal(WorkloadName::Notebook, "NumPy", 2, 0.1),
     goal(WorkloadName::Prediction, "NumPy", 1, 0.13),
     goal(WorkloadName::Prediction, "NumPy", 2, 0.13),
-    // On one thread only: batches of so small a network leave a second thread little.
+    // Only on one thread: batches of so small a network leave little work for a second thread.
     goal(WorkloadName::Regressor, "scikit-learn", 1, 0.12),
     goal(WorkloadName::Regressor, "PyTorch", 1, 0.12),
     goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 1, 0.25),
     goal(WorkloadName::ToTarget, WITHOUT_IMPORTS, 2, 0.17),
 ];
 
-/// The workloads that are compared with themselves on one thread: title, threads, and the largest accepted ratio.
+/// The workloads that are compared with their own time on one thread: title, threads, and the
+/// largest accepted ratio.
 pub(super) const THREADS_GOALS: [(&str, usize, f64); 9] = [
     ("correlation 3×3", 2, 0.55),
     ("correlation 5×5", 2, 0.55),
@@ -64,14 +65,14 @@ pub(super) const ONE_THREAD: &str = "ours, 1 thread";
 /// The largest accepted ratio of growth, at every size and for every peer: no peer is faster by more than 10 %.
 pub(super) const GROWTH_AT_MOST: f64 = 1.1;
 
-/// Label of the to-target script's time after the imports, which is the fairer one for NumPy.
+/// Label of the to-target script's time after the imports, which is fairer to NumPy.
 pub(super) const WITHOUT_IMPORTS: &str = "NumPy without imports";
 
 const fn goal(work: WorkloadName, peer: &'static str, threads: usize, at_most: f64) -> Goal {
     Goal { work, peer, threads, at_most }
 }
 
-/// Counts of the rows' goals: reached, short of, and not measured.
+/// Counts of the rows' goals: reached, missed, and not measured.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Count {
     pub(super) goals: usize,

@@ -1,4 +1,4 @@
-//! The workloads at other sizes, at none of which a peer may be much faster.
+//! The workloads at other sizes. A peer may not be much faster at any of them.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -12,19 +12,20 @@ use super::workload::{Goals, Workload, words};
 use super::workload_name::WorkloadName;
 use crate::programs::{Program, TIME_MATMUL, TIME_PREDICTION};
 
-/// Times the maximum without the trivial version and without the GPU version, which the main program checks on a
-/// simulator.
+/// Times the maximum without the trivial version and without the GPU version, which the main
+/// program checks on a simulator.
 const TIME_MAX: Program = Program::Example("max_functions", "time_max");
 
 /// Sizes, and the factor for `--repeats` at each, as a numerator and a denominator.
 const SIDES: [(usize, (usize, usize)); 5] =
     [(250, (20, 1)), (500, (10, 1)), (1000, (5, 1)), (2000, (2, 1)), (4000, (1, 1))];
-/// The n of an n × n matrix in X·Xᵀ, with the factor for `--repeats`: the work grows with n³.
+/// The n of an n × n matrix in X·Xᵀ, with the factor for `--repeats`. The work grows with n³.
 const SQUARES: [(usize, (usize, usize)); 5] =
     [(250, (10, 1)), (500, (5, 1)), (1000, (1, 1)), (2000, (1, 2)), (4000, (1, 8))];
 const VALUES: [(usize, &str, (usize, usize)); 4] =
     [(10_000, "10⁴", (20, 1)), (100_000, "10⁵", (10, 1)), (1_000_000, "10⁶", (5, 1)), (10_000_000, "10⁷", (1, 1))];
-/// Batch sizes of a training run, and its number of images: fewer for small batches, whose images take longer.
+/// Batch sizes of a training run, with its number of images. Small batches have fewer images, since
+/// each takes longer.
 const TRAINING_BATCHES: [(usize, usize); 7] =
     [(1, 2_000), (4, 8_000), (16, 20_000), (64, 50_000), (256, 50_000), (1024, 50_000), (10_000, 50_000)];
 const PREDICTION_BATCHES: [(usize, usize); 5] = [(1, 200), (10, 200), (100, 200), (1000, 100), (10_000, 20)];
@@ -74,7 +75,7 @@ pub(super) fn notes(contests: &[Contest]) -> Vec<String> {
     notes
 }
 
-/// The scaled number of repeats, at least 3, so that their minimum is meaningful.
+/// The scaled number of repeats, at least 3: their minimum is then meaningful.
 fn scaled(repeats: NonZeroUsize, (numerator, denominator): (usize, usize)) -> usize {
     (repeats.get().saturating_mul(numerator) / denominator).clamp(3, MAX_REPEATS)
 }
@@ -119,7 +120,7 @@ fn activation(number: usize, shown: &str, repeats: usize) -> Workload {
 }
 
 fn network(batch: usize, images: usize, epochs: NonZeroUsize) -> Workload {
-    // The gradients are summed, so a larger batch needs a smaller rate, or its sigmoids saturate.
+    // The gradients are summed, so a larger batch needs a smaller rate. Otherwise, its sigmoids saturate.
     let learning_rate = (1.6 / batch as f64).min(0.1);
     let shared = format!("--learning-rate {learning_rate}");
     Workload {

@@ -12,7 +12,7 @@ use super::rust_program::{EPOCH_IMAGES, OurTime, positive};
 use super::workload::Workload;
 use crate::capture::{last_line, stdout_of};
 
-/// Environment variables from which BLAS, OpenMP and Numba read their number of threads when they are loaded.
+/// Environment variables from which BLAS, OpenMP and Numba take their number of threads at load time.
 const THREAD_VARIABLES: [&str; 5] =
     ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"];
 
@@ -23,10 +23,10 @@ const WHOLE_PROCESS: &str = "NumPy whole process";
 pub(super) struct Python(OsString);
 
 impl Python {
-    /// The interpreter at `path`, else that of [`command_line::python`].
+    /// The interpreter at `path`, otherwise the one from [`command_line::python`].
     ///
     /// # Errors
-    /// If it cannot be started or has no NumPy; the message names the package to install.
+    /// If it cannot be started or has no NumPy. The message names the package to install.
     pub(super) fn find(path: Option<OsString>) -> Result<Self> {
         let python = Self(path.unwrap_or_else(command_line::python));
         let name = python.0.display();
@@ -45,8 +45,8 @@ impl Python {
         format!("{} -m pip install {packages}", self.0.display())
     }
 
-    /// Runs the script of a workload and returns its output. If our process is timed as a whole, the script's process
-    /// is too.
+    /// Runs a workload's script and returns its output. If our process is timed as a whole, so is
+    /// the script's process.
     ///
     /// # Errors
     /// If it fails, or does not print the expected JSON object.
@@ -91,7 +91,7 @@ pub(super) struct ScriptOutput {
     /// The peers that are installed but cannot be timed, each with its error in one line.
     #[serde(default)]
     pub(super) failed: BTreeMap<String, String>,
-    /// Number of images of an epoch, if the times are of epochs.
+    /// Number of images per epoch, if the times are for epochs.
     images: Option<u32>,
 }
 
@@ -109,7 +109,7 @@ impl ScriptOutput {
         Ok(output)
     }
 
-    /// Each peer's fastest call, in seconds; those of epochs scaled to [`EPOCH_IMAGES`].
+    /// Each peer's fastest call in seconds. Times for epochs are scaled to [`EPOCH_IMAGES`].
     pub(super) fn times(&self) -> impl Iterator<Item = (&str, f64)> {
         let scale = self.images.map_or(1.0, |images| EPOCH_IMAGES / f64::from(images));
         self.seconds.iter().map(move |(label, fastest)| (label.as_str(), fastest.min * scale))

@@ -3,21 +3,22 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-/// Number of images of an epoch in the table. Times of runs on fewer images are scaled to it.
+/// Number of images per epoch in the table. Times of runs on fewer images are scaled to it.
 pub(super) const EPOCH_IMAGES: f64 = 60_000.0;
 
 /// Source of our time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OurTime {
-    /// The fastest call under this key of `seconds` in the program's JSON.
+    /// The fastest call under this key in `seconds` of the program's JSON.
     Call(&'static str),
     /// The fastest call for a batch of this size, in the JSON of the example that times predictions.
     Batch(usize),
     /// The fastest epoch of `neural-net`, scaled to [`EPOCH_IMAGES`].
     Epoch,
-    /// The fastest iteration of `neural-net`: the minimum over records of the mean since the previous record.
+    /// The fastest iteration of `neural-net`: the minimum over all records of the mean since the
+    /// previous record.
     Iteration,
-    /// From the start of the process to its end, independent of its output.
+    /// The time from the start of the process to its end, whatever its output.
     Process,
 }
 
@@ -25,9 +26,9 @@ pub(crate) enum OurTime {
 pub(super) const RAYON: OurTime = OurTime::Call("rayon");
 /// The parallel version in one pass, in the JSON of `activation_functions`.
 pub(super) const RAYON_FUSED: OurTime = OurTime::Call("rayon_fused");
-/// The GPU version with its copies, and its kernel alone.
+/// The GPU version with its copies, and only its kernel.
 pub(super) const CUDA: [OurTime; 2] = [OurTime::Call("cuda"), OurTime::Call("cuda_kernel")];
-/// The fused GPU version with its copies, and its kernel alone.
+/// The fused GPU version with its copies, and only its kernel.
 pub(super) const CUDA_FUSED: [OurTime; 2] = [OurTime::Call("cuda_fused"), OurTime::Call("cuda_fused_kernel")];
 
 impl OurTime {
@@ -80,7 +81,7 @@ fn iteration_of(json: &str) -> Result<f64> {
     fastest_epoch(&serde_json::from_str::<TrainingOutput>(json)?.epochs)
 }
 
-/// The minimum over records of the mean seconds per epoch since the previous record.
+/// The minimum over all records of the mean seconds per epoch since the previous record.
 fn fastest_epoch(records: &[Record]) -> Result<f64> {
     let before = std::iter::once(0).chain(records.iter().map(|record| record.epoch));
     let each = records.iter().zip(before);
@@ -88,7 +89,7 @@ fn fastest_epoch(records: &[Record]) -> Result<f64> {
     positive(each.min_by(f64::total_cmp).context("no epoch")?)
 }
 
-/// The time, if it is finite and positive.
+/// Returns the time if it is finite and positive.
 pub(super) fn positive(seconds: f64) -> Result<f64> {
     ensure!(seconds.is_finite() && seconds > 0.0, "{seconds} seconds is not a positive time");
     Ok(seconds)

@@ -8,7 +8,8 @@ const HEADINGS: [&str; 9] = ["work", "threads", "ours", "peer", "peer time", "ra
 /// The column that is omitted if no row has a goal.
 const GOAL: usize = 7;
 
-/// The table as text, its columns aligned, with the peers' versions above and the meaning of the figures below.
+/// Formats the table with aligned columns, the peers' versions above, and the meaning of the
+/// figures below.
 pub(crate) fn render(rows: &[Row], peers: &[String], meaning: &str) -> String {
     let any_goal = rows.iter().any(|row| row.target.is_some());
     let lines: Vec<Vec<String>> = std::iter::once(HEADINGS.map(str::to_owned))
@@ -68,7 +69,7 @@ fn cells(row: &Row) -> [String; 9] {
     }
 }
 
-/// The last cell of a row with a goal. A miss is rounded up, so that none is shown as 0 %.
+/// The last cell of a row with a goal. A miss is rounded up, so it is never shown as 0 %.
 fn verdict(target: &Target) -> String {
     match target.short_by {
         None => "not measured".to_owned(),

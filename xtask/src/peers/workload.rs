@@ -9,13 +9,14 @@ use super::rust_program::{CUDA, CUDA_FUSED, EPOCH_IMAGES, OurTime, RAYON, RAYON_
 use super::workload_name::WorkloadName;
 use crate::programs::{Executables, Program, Run, TIME_CORRELATION, TIME_MATMUL, TIME_PREDICTION, TIME_REGRESSOR};
 
-/// Validation accuracy in percent that stops a to-target training run, on both sides. It exceeds [`TARGET`], since an
-/// accuracy is a little easier to reach on the 10,000 validation images than on the test images.
+/// Validation accuracy in percent that stops a to-target training run, on both sides. It exceeds
+/// [`TARGET`], since a given accuracy is a little easier to reach on the 10,000 validation images
+/// than on the test images.
 const STOP_AT: f64 = 95.8;
 /// Test accuracy in percent that such a training run must have at its end, on both sides.
 const TARGET: f64 = 95.0;
-/// Our arguments for that stop. Both sides check twice an epoch, since few checks favour NumPy, whose checks take
-/// longer.
+/// Our arguments for that stop. Both sides check twice per epoch. Few checks favor NumPy, since its
+/// checks take longer.
 const UNTIL_TARGET: &str = "--epochs 20 --stop-at 95.8 --check-every 25000";
 
 /// Iterations of the notebook's network between two timed records.
@@ -44,7 +45,7 @@ pub(super) struct Workload {
 pub(super) enum Goals {
     /// No bound.
     None,
-    /// The bounds that [`GOALS`] has for this workload.
+    /// The bounds in [`GOALS`] for this workload.
     Of(WorkloadName),
     /// [`GROWTH_AT_MOST`] for every peer.
     Growth,
@@ -69,7 +70,8 @@ impl Workload {
             .with_context(|| format!("{} --json did not print the expected object", self.program.name()))
     }
 
-    /// The largest accepted ratio to a peer at this number of threads on both sides, if there is a goal.
+    /// The largest accepted ratio to a peer with this number of threads on both sides, if there is
+    /// a goal.
     pub(super) fn goal(&self, peer: &str, threads: NonZeroUsize) -> Option<f64> {
         match self.goals {
             Goals::Of(_) => self.peers_with_goals(threads).find(|(known, _)| *known == peer).map(|(_, goal)| goal),
@@ -78,15 +80,15 @@ impl Workload {
         }
     }
 
-    /// The peers with a goal at this number of threads, each with its largest accepted ratio.
+    /// The peers with a goal for this number of threads, each with its largest accepted ratio.
     pub(super) fn peers_with_goals(&self, threads: NonZeroUsize) -> impl Iterator<Item = (&'static str, f64)> {
         let goals =
             GOALS.iter().filter(move |goal| Goals::Of(goal.work) == self.goals && goal.threads == threads.get());
         goals.map(|goal| (goal.peer, goal.at_most))
     }
 
-    /// The seed argument of a to-target training run, which differs between rounds, since the number of steps depends
-    /// on the random numbers.
+    /// The seed argument of a to-target training run. It differs between rounds, since the number
+    /// of steps depends on the random numbers.
     pub(super) fn seed(&self, round: usize) -> Vec<String> {
         if self.time == OurTime::Process { words(&format!("--seed {round}")) } else { Vec::new() }
     }
@@ -118,8 +120,8 @@ pub(super) fn all(
         .collect()
 }
 
-/// A workload, followed by its GPU versions if there is a GPU: with copies, and the kernel alone. Only the CPU's has
-/// goals.
+/// A workload, followed by its GPU versions if there is a GPU: with copies, and only the kernel.
+/// Only the CPU workload has goals.
 fn with_gpus(work: impl Fn() -> Workload, program: &'static str, times: [OurTime; 2], with_gpu: bool) -> Vec<Workload> {
     let gpu = ["on the GPU", "GPU kernel"].into_iter().zip(times).filter(|_| with_gpu);
     let on_gpu = gpu.map(|(place, time)| {
@@ -130,8 +132,8 @@ fn with_gpus(work: impl Fn() -> Workload, program: &'static str, times: [OurTime
     std::iter::once(work()).chain(on_gpu).collect()
 }
 
-/// Repeats of calls that take a millisecond or less: five times as many, since another process on the second core would
-/// dominate a very short run.
+/// Repeats for calls that take a millisecond or less: five times as many, since another process on
+/// the second core would dominate a very short run.
 fn of_short_calls(repeats: NonZeroUsize) -> usize {
     repeats.get().saturating_mul(5).min(MAX_REPEATS)
 }
@@ -175,7 +177,7 @@ fn activation(repeats: NonZeroUsize) -> Workload {
     }
 }
 
-/// Kernels of random coefficients, and a separable one.
+/// Kernels with random coefficients, and a separable one.
 fn correlations(repeats: NonZeroUsize) -> Vec<Workload> {
     let kernels = ["3×3", "5×5", "7×7"].map(|size| (size, format!("--kernel {}", size.replace('×', " "))));
     let separable = ("sobel 5×5", "--filter sobel_5x5".to_owned());

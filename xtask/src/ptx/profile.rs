@@ -1,5 +1,5 @@
-//! `cargo xtask ptx profile KERNEL`: the interpreter's counts of a kernel's instructions and accesses in the homework's
-//! launch.
+//! `cargo xtask ptx profile KERNEL`: counts a kernel's instructions and memory accesses in the
+//! homework's launch, with the interpreter.
 
 use std::process::ExitCode;
 
@@ -24,7 +24,7 @@ pub(crate) struct Options {
     lines: usize,
 }
 
-/// Runs a launch of the kernel, and prints its counts.
+/// Runs a launch of the kernel and prints its counts.
 pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     describe(options)?.lines().for_each(|line| say!("{line}"));
     Ok(ExitCode::SUCCESS)
@@ -41,13 +41,14 @@ fn describe(options: &Options) -> Result<String> {
 pub(crate) struct Launched {
     /// The architecture of its PTX, such as sm_75.
     arch: String,
-    /// A description of it.
+    /// A description of the workload.
     workload: String,
     report: LaunchReport,
 }
 
-/// Launches a kernel at the homework's size, or at that of its page in docs/learn, on an interpreter of the variant for
-/// `arch`, by default the newest. `prepare` gets the device first.
+/// Launches a kernel at the homework's size, or at the size on its page in docs/learn, on an
+/// interpreter of the variant for `arch` (by default, the newest). `prepare` receives the device
+/// first.
 ///
 /// # Errors
 /// If there is no such variant, no launch of the kernel is known, or the launch fails.
@@ -85,7 +86,8 @@ fn source_text(file: &str, line: u32) -> Option<String> {
     text.lines().nth(line.checked_sub(1)? as usize).map(str::to_owned)
 }
 
-/// The documents' figures are those that the command prints. Those of `docs/learn` have a test beside the kernels.
+/// The documents' figures match the command's output. Figures in `docs/learn` have a test next to
+/// the kernels.
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -102,7 +104,8 @@ mod tests {
         std::fs::read_to_string(workspace_root().join("docs").join(name)).unwrap()
     }
 
-    /// The lines below each `$ cargo xtask ptx profile …` of a document, up to the next command or the end of the block.
+    /// The lines after each `$ cargo xtask ptx profile …` in a document, up to the next command or
+    /// the end of the block.
     fn quoted(text: &str) -> Vec<(Options, Vec<&str>)> {
         let commands = text.split("$ cargo xtask ptx profile ").skip(1);
         let quote = |text| {

@@ -44,16 +44,16 @@ const PRODUCTS: [(&str, &str); 5] = [
     ("matmul_kernel_f32", "matmul_kernel_f64"),
 ];
 
-/// The last rung of one block, which is in single precision only.
+/// The last single-block rung, which exists only in single precision.
 const RESIDENT_PRODUCT: &str = "matmul_resident_f32";
 
-/// One block by tensor cores, in single and in double precision.
+/// The single-block products with tensor cores, in single and in double precision.
 const ONE_BLOCK_TENSOR_PRODUCTS: [&str; 2] = ["matmul_one_block_tensor_f32", "matmul_one_block_tensor_f64"];
 
-/// The rungs of many blocks in single precision.
+/// The multi-block rungs in single precision.
 const GRID_PRODUCTS: [&str; 2] = ["matmul_grid_f32", "matmul_tensor_f32"];
 
-/// That in double precision.
+/// The multi-block rung in double precision.
 const DOUBLE_TENSOR_PRODUCT: &str = "matmul_tensor_f64";
 
 /// The kernel ladder of the correlation.
@@ -66,7 +66,7 @@ const CORRELATION: [&str; 6] = [
     "correlation_fixed__7",
 ];
 
-/// The kernels by which latencies are measured.
+/// The kernels that measure latencies.
 const LATENCY: [&str; 12] = [
     "empty_kernel",
     "block_barriers",
@@ -128,8 +128,8 @@ const NETWORK: [&str; 33] = [
     "network_train_small__2442",
 ];
 
-/// Launches a kernel on a device that keeps reports. Returns a description of the workload and the report of the
-/// kernel's first launch, or `None` if no launch of the kernel is known.
+/// Launches a kernel on a device that keeps reports. Returns a description of the workload and the
+/// report of the kernel's first launch, or `None` if no launch of the kernel is known.
 pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
     let what = match kernel {
         _ if MAXIMUM.contains(&kernel) => Some(run_maximum(device, kernel)?),
@@ -142,7 +142,7 @@ pub(super) fn run(device: &Device, kernel: &str) -> Result<Option<(String, Launc
     Ok(what.zip(first_report(device, kernel)))
 }
 
-/// As [`run`], for a kernel of `docs/learn`.
+/// Runs a kernel of `docs/learn`, like [`run`].
 pub(super) fn run_to_learn(
     device: &Device,
     version: learn::host::Version,
@@ -282,19 +282,19 @@ fn run_greyscale(device: &Device, kernel: &str) -> Result<String> {
     Ok(format!("{} greyscale values, four per thread, in blocks of 256 threads", 4 * quads))
 }
 
-/// Trains networks of several sizes, since a step's kernels depend on the sizes, up to the first that launches the
-/// kernel.
+/// Trains networks of several sizes, since a step's kernels depend on the sizes, until one launches
+/// the kernel.
 fn run_network(device: &Device, kernel: &str) -> Result<Option<(String, LaunchReport)>> {
     let homework = Preset::Homework.sizes();
     let one_wide_layer = vec![33, 4033, 2];
     let is_persistent = kernel.starts_with("network_train_");
-    // The largest network of the kernel with these tiles of eight units.
+    // The largest network for the kernel with this many tiles of eight units.
     let tiles = kernel.strip_prefix("network_train_small__");
     let of_tiles = tiles.map_or(vec![], |tiles| {
         tiles.bytes().map(|digit| 8 * usize::from(digit - b'0')).chain([1]).collect::<Vec<usize>>()
     });
     let sizes_and_steps = match kernel {
-        // The homework's network with another batch size, which has no kernel of its own.
+        // The homework's network with a different batch size, which has no specialized kernel.
         "network_train_persistently" => vec![(homework, 4, 20)],
         "network_train_homework" | "network_train_cluster" => vec![(homework, 4, 16)],
         _ if kernel.ends_with("_tensor") => vec![(vec![784, 10, 10], 1, 4096)],
@@ -336,7 +336,7 @@ fn train(
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let network = Network::random(architecture, Initialization::Xavier, &mut rng);
     let (inputs, outputs) = (sizes[0], sizes[sizes.len() - 1]);
-    // Four pixels of five are black, about as in MNIST.
+    // Four pixels out of five are black, roughly as in MNIST.
     let pixels = Array2::from_shape_fn((count, inputs), |(i, p)| if (i + p) % 5 == 0 { 51 } else { 0_u8 });
     let targets = Array2::from_shape_fn((count, outputs), |(i, k)| if i % outputs == k { 1.0 } else { 0.0 });
     let samples = match are_bytes {
@@ -422,7 +422,8 @@ mod tests {
         for variant in gpu_testing::fresh_ptx(&kernels_gpu::PTX) {
             let entries = variant.text().split(".visible .entry ").skip(1).filter_map(|entry| entry.split('(').next());
             let (mut compiled, mut known): (Vec<&str>, Vec<&str>) = (entries.collect(), names());
-            // The kernels for clusters and tensor cores are compiled for the architectures that have them.
+            // The kernels for clusters and tensor cores are compiled only for the architectures
+            // that have them.
             let since = |kernel: &str| match kernel {
                 _ if kernel.contains("cluster") => (9, 0),
                 _ if ["tensor", "train_small"].iter().any(|part| kernel.contains(part)) => (8, 0),

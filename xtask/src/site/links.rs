@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 
-/// The attributes that lead to other files.
+/// The attributes that refer to other files.
 const ATTRIBUTES: [&str; 2] = [" href=\"", " src=\""];
 
-/// HTML in which each link is what `resolve` makes of it.
+/// Replaces each link in the HTML by the result of `resolve`.
 ///
 /// # Errors
 /// If `resolve` fails, or a link has no end.
@@ -24,7 +24,7 @@ pub(super) fn in_html(html: &str, mut resolve: impl FnMut(&str) -> Result<String
     Ok(result)
 }
 
-/// The links of a page, in its order.
+/// The links of a page, in order.
 #[cfg(test)]
 pub(super) fn of_html(html: &str) -> Vec<String> {
     let mut links = Vec::new();

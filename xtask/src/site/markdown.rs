@@ -1,4 +1,4 @@
-//! Markdown, sources and folders as HTML.
+//! Converts Markdown, sources and folders to HTML.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(super) struct Document {
     pub(super) body: String,
 }
 
-/// Converts Markdown. `resolve` makes the page's links of the document's.
+/// Converts Markdown. `resolve` turns the document's links into the page's.
 ///
 /// # Errors
 /// If `resolve` fails.
@@ -30,8 +30,9 @@ pub(super) fn html(text: &str, mut resolve: impl FnMut(&str) -> Result<String>) 
     Ok(Document { title, body })
 }
 
-/// Gives each heading an anchor as forges do: its text in lower case, without punctuation, with hyphens for spaces, and a number if
-/// it is not the first of its name. Returns the first heading's text.
+/// Gives each heading an anchor like the forges do: its text in lower case, without punctuation,
+/// with hyphens for spaces, and with a number if the name has occurred before. Returns the first
+/// heading's text.
 fn with_anchors(events: &mut [Event<'_>]) -> String {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut first = None;
@@ -66,7 +67,7 @@ fn slug(text: &str) -> String {
     kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
 }
 
-/// A table within an element that scrolls where the screen is narrow.
+/// Puts a table inside an element that scrolls on narrow screens.
 fn scrolling(event: Event<'_>) -> Vec<Event<'_>> {
     let html = |text: &'static str| Event::Html(CowStr::Borrowed(text));
     match event {
@@ -76,7 +77,7 @@ fn scrolling(event: Event<'_>) -> Vec<Event<'_>> {
     }
 }
 
-/// A source file as text, each line with an anchor.
+/// A source file as text, with an anchor for each line.
 pub(super) fn source(path: &str, text: &str) -> String {
     let mut body = format!("<h1>{}</h1>\n<pre class=\"source\"><code>", escaped(path));
     for (number, line) in text.lines().enumerate() {
@@ -92,7 +93,7 @@ pub(super) fn listing(path: &str, names: &[String]) -> String {
     format!("<h1>{}</h1>\n<ul>\n{names}</ul>\n", escaped(path))
 }
 
-/// Text as HTML shows it.
+/// Escapes text for HTML.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -1,4 +1,5 @@
-//! The recording of a race being found, `docs/race.svg`: a picture that moves, drawn from a kernel and what the simulator says of it.
+//! The recording of a race being found, `docs/race.svg`: an animated picture, drawn from a kernel
+//! and the simulator's message about it.
 
 use std::process::Command;
 
@@ -12,7 +13,7 @@ use crate::workspace_root;
 
 const PATH: &str = "docs/race.svg";
 const COMMAND: &str = "cargo run -p gpu --example find_a_race";
-/// The kernel's body, as README.md and the example show it.
+/// The kernel's body, as in README.md and the example.
 const KERNEL: [&str; 5] = [
     "for round in 0..2 {",
     "    values.set(t, round);",
@@ -20,15 +21,15 @@ const KERNEL: [&str; 5] = [
     "    out.set(t, values.get(63 - t));",
     "}",
 ];
-/// Letters in a line of the message.
+/// Characters per line of the message.
 const COLUMNS: usize = 92;
-/// A turn of the recording, in seconds.
+/// Duration of one loop of the recording, in seconds.
 const SECONDS: f64 = 16.0;
 
 /// Runs the example, and writes the recording.
 ///
 /// # Errors
-/// If the example does not build, says nothing of the race, or the file cannot be written.
+/// If the example does not build or does not report the race, or the file cannot be written.
 pub(super) fn write() -> Result<()> {
     let example = COMMAND.split(' ').skip(1);
     let said = stdout_of(Command::new(env!("CARGO")).args(example).current_dir(workspace_root().join("rust-cuda")))?;
@@ -39,10 +40,10 @@ pub(super) fn write() -> Result<()> {
     Ok(())
 }
 
-/// The picture of a run that says `message`.
+/// The picture of a run that prints `message`.
 ///
 /// # Errors
-/// If the message names other threads than the picture has.
+/// If the message names threads that the picture does not show.
 fn svg(message: &str) -> Result<String> {
     for part in ["thread (32, 0, 0)", "reads element 31", "thread (31, 0, 0) writes"] {
         ensure!(
@@ -89,7 +90,7 @@ fn svg(message: &str) -> Result<String> {
         .replace("{{shown}}", &(command + &shown)))
 }
 
-/// The style sheet's rules of what appears when.
+/// The style sheet's rules for what appears when.
 #[derive(Default)]
 struct Scenes {
     style: String,
@@ -97,13 +98,13 @@ struct Scenes {
 }
 
 impl Scenes {
-    /// The class of what appears at a time, in seconds.
+    /// The class of an element that appears at a time, in seconds.
     fn from(&mut self, at: f64) -> String {
         let start = at / SECONDS * 100.0;
         self.add(&format!("0%, {start:.2}% {{ opacity: 0; }} {:.2}%, 100% {{ opacity: 1; }}", start + 1.0), "linear")
     }
 
-    /// The class of a line of `letters` and two more that is typed.
+    /// The class of a line that appears as if typed, with `letters` characters plus two.
     fn typed(&mut self, from: f64, to: f64, letters: f64) -> String {
         let [from, to] = [from, to].map(|at| at / SECONDS * 100.0);
         let hidden = "clip-path: inset(0 100% 0 0)";
@@ -125,7 +126,7 @@ fn text(x: u32, y: u32, class: &str, text: &str) -> String {
     format!("<text x=\"{x}\" y=\"{y}\" class=\"{class}\" xml:space=\"preserve\">{}</text>\n", escaped(text))
 }
 
-/// The line of the kernel behind which a color stands.
+/// The kernel line with a colored background.
 fn marked(line: u32, class: &str) -> String {
     let y = 77 + 27 * line;
     format!("<rect x=\"26\" y=\"{y}\" width=\"392\" height=\"26\" rx=\"3\" class=\"line {class}\"/>\n")
@@ -142,7 +143,7 @@ fn cell_x(element: u32) -> u32 {
     452 + 52 * (element - 28)
 }
 
-/// The outline of element 31: reads above, writes below.
+/// The outline of element 31: reads above it, writes below.
 fn cell_mark(class: &str) -> String {
     let (x, y) = (cell_x(31), if class == "read" { 114 } else { 155 });
     format!("<rect x=\"{x}\" y=\"{y}\" width=\"48\" height=\"5\" class=\"mark {class}\"/>\n")
@@ -154,7 +155,7 @@ fn fault_cell() -> String {
         + &text(x + 13, 142, "code on-fault", "31")
 }
 
-/// The message in lines of at most [`COLUMNS`] letters.
+/// The message in lines of at most [`COLUMNS`] characters.
 fn wrapped(message: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in message.split(' ') {
@@ -175,7 +176,7 @@ mod tests {
     use super::*;
     use crate::page::read;
 
-    /// What README.md quotes of the example.
+    /// Matches README.md's quotation from the example.
     #[test]
     fn the_recording_shows_what_the_readme_quotes() {
         let readme = read(&workspace_root().join("README.md")).unwrap();

@@ -1,4 +1,4 @@
-//! Where a link of a document leads, in the repository and in the site.
+//! The targets of a document's links, in the repository and in the site.
 
 use std::fs;
 use std::path::Path;
@@ -7,10 +7,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace_root;
 
-/// A larger text is a file to load, and no page.
+/// A larger text is a file to download instead of a page.
 const MAX_SOURCE_BYTES: u64 = 300_000;
 
-/// A file of the site, by its origin's path below the workspace's root, with forward slashes.
+/// A file of the site, given by its source's path below the workspace's root, with forward slashes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// Markdown.
@@ -19,12 +19,12 @@ pub(super) enum Target {
     Source(String),
     /// A folder without a README.md.
     Folder(String),
-    /// What is copied as it is: a page, a picture or data.
+    /// A file that is copied unchanged: a page, a picture or data.
     File(String),
 }
 
 impl Target {
-    /// The origin's path.
+    /// The source's path.
     pub(super) fn path(&self) -> &str {
         let (Self::Document(path) | Self::Source(path) | Self::Folder(path) | Self::File(path)) = self;
         path
@@ -40,7 +40,7 @@ impl Target {
         }
     }
 
-    /// The origin at a path below the workspace's root.
+    /// The source at a path below the workspace's root.
     fn at(path: &str) -> Result<Self> {
         let file = workspace_root().join(path);
         let metadata = fs::metadata(&file).with_context(|| format!("no file is {path}"))?;
@@ -62,10 +62,10 @@ impl Target {
     }
 }
 
-/// The link as the site has it, for a document at `from`. Its target is added to `found`.
+/// The link as it appears in the site, for a document at `from`. Its target is added to `found`.
 ///
 /// # Errors
-/// If it leads to no file of the repository.
+/// If it does not lead to a file in the repository.
 pub(super) fn resolve(from: &str, link: &str, found: &mut Vec<Target>) -> Result<String> {
     if link.contains("://") || link.starts_with('#') || link.starts_with("mailto:") {
         return Ok(link.to_owned());
@@ -80,7 +80,7 @@ pub(super) fn resolve(from: &str, link: &str, found: &mut Vec<Target>) -> Result
     Ok(shown)
 }
 
-/// A relative path from a file's folder, as one from the root.
+/// Converts a path relative to a file's folder to a path from the root.
 pub(super) fn joined(from: &str, path: &str) -> Result<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -94,7 +94,7 @@ pub(super) fn joined(from: &str, path: &str) -> Result<String> {
     Ok(parts.join("/"))
 }
 
-/// A path of the site as a link from the page of `from`.
+/// Converts a path in the site to a link from the page of `from`.
 fn relative(from: &str, to: &str) -> String {
     let from: Vec<&str> = from.split('/').collect();
     let to: Vec<&str> = to.split('/').collect();
@@ -103,7 +103,7 @@ fn relative(from: &str, to: &str) -> String {
     format!("{}{}", "../".repeat(folders.0.len() - shared), to[shared..].join("/"))
 }
 
-/// The names of a folder's files and folders in order, folders with a slash at their ends.
+/// The sorted names of a folder's files and folders. Folder names end with a slash.
 ///
 /// # Errors
 /// If it cannot be read.

@@ -4,13 +4,13 @@ use learn::host::puzzles::PUZZLES;
 
 use super::*;
 
-/// The pages of a site with their texts.
+/// The pages of a site and their texts.
 fn pages(files: &BTreeMap<String, Vec<u8>>) -> impl Iterator<Item = (&str, &str)> {
     let pages = files.iter().filter(|(path, _)| path.ends_with(".html"));
     pages.map(|(path, content)| (path.as_str(), str::from_utf8(content).unwrap()))
 }
 
-/// A link's path in the site, and its anchor.
+/// A link's path in the site and its anchor.
 fn followed(from: &str, link: &str) -> (String, Option<String>) {
     let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor.to_owned())));
     let file = if path.is_empty() { Ok(from.to_owned()) } else { target::joined(from, path) };
@@ -31,7 +31,7 @@ fn every_link_leads_to_a_file_and_an_anchor_of_the_site() {
             let content = files.get(&path).unwrap_or_else(|| panic!("{page}: no file is {link}"));
             if let Some(anchor) = anchor {
                 let is_there = match anchor.split_once('=') {
-                    // Read by the lab's script.
+                    // The lab's script reads these.
                     Some((name, puzzle)) => name == "puzzle" && PUZZLES.iter().any(|each| each.kernel.name == puzzle),
                     None => str::from_utf8(content).unwrap().contains(&format!("id=\"{anchor}\"")),
                 };
@@ -89,7 +89,7 @@ fn a_folder_of_someone_else_is_left_alone() {
     fs::write(&file, "mine").unwrap();
     assert!(replace(&file, &files("third")).unwrap_err().to_string().contains("this is a file"));
     assert_eq!((page().as_str(), fs::read_to_string(&file).unwrap().as_str()), ("second", "mine"));
-    // An empty folder is taken, and nothing is left beside it.
+    // An empty folder is used, and nothing is left next to it.
     let empty = parent.path().join("empty");
     fs::create_dir(&empty).unwrap();
     replace(&empty, &files("third")).unwrap();
