@@ -1,4 +1,5 @@
-//! Greyscale values normalized, weighed and activated on all of rayon's threads, in three steps and in one pass.
+//! Benchmarks normalizing, weighting and activating greyscale values on all of rayon's threads, in
+//! three steps and in one pass.
 //!
 //! `cargo bench -p activation_functions` takes about 20 seconds.
 
@@ -10,7 +11,7 @@ use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_grou
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// Lengths from one that fits into L2 to one that exceeds all caches.
+/// Lengths that range from one that fits in L2 to one that exceeds all caches.
 const LENGTHS: [usize; 3] = [10_000, 1_000_000, 10_000_000];
 
 fn activation(criterion: &mut Criterion) {
@@ -30,7 +31,7 @@ fn activation(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// The time of `calls` calls, without the freeing of their results.
+/// The time of `calls` calls, without the time to free their results.
 fn time<R>(calls: u64, mut work: impl FnMut() -> R) -> Duration {
     let one = |_| {
         let start = Instant::now();

@@ -1,8 +1,10 @@
-//! The exercise "Accelerate Neural Network Calculations": greyscale values are normalized, weighed and activated.
+//! The exercise "Accelerate Neural Network Calculations": greyscale values are normalized, weighted
+//! and activated.
 //!
-//! [`normalize`], [`weigh`] and [`activate`] are the definition, one loop each. The `_rayon` functions run in parallel
-//! with SIMD kernels, [`fused_rayon`] in one pass. [`ActivationGpu`] has a kernel for each step and a fused one, on a
-//! GPU or, without one, on a simulator.
+//! [`normalize`], [`weigh`] and [`activate`] are the definition, one loop each. The `_rayon`
+//! functions run in parallel with SIMD kernels, and [`fused_rayon`] does so in one pass.
+//! [`ActivationGpu`] has a kernel for each step and a fused one, on a GPU or, without one, on a
+//! simulator.
 
 mod on_gpu;
 mod parallel;

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use crate::{LengthMismatch, Step};
 
-/// Threads per block; each thread handles one quad of four values.
+/// Number of threads per block. Each thread handles one quad of four values.
 const THREADS: u32 = 256;
 /// Maximum number of quads: the kernels' indices have 32 bits.
 const MAX_QUADS: usize = u32::MAX as usize;
@@ -47,7 +47,7 @@ impl Version {
     }
 }
 
-/// Labels of the times on a GPU that are of no [`Version`].
+/// Labels of other times on a GPU, not of a [`Version`].
 pub mod label {
     /// Three launches with copies to the host and back after each step.
     pub const COPIED: &str = "CUDA copied";
@@ -67,7 +67,7 @@ pub enum ActivationGpuError {
         /// Number of values passed.
         given: usize,
     },
-    /// More values than the kernels' 32-bit indices of quads allow.
+    /// There are more values than the kernels' 32-bit indices of quads allow.
     #[error("{length} values on the GPU: the maximum is {}; split them into several calls", 4 * MAX_QUADS)]
     TooMany {
         /// Number of values requested.
@@ -78,7 +78,8 @@ pub enum ActivationGpuError {
     Device(#[from] Error),
 }
 
-/// All three steps in one launch on a device: tanh(x / 255 · w), within [`TOLERANCE`](crate::TOLERANCE).
+/// Runs all three steps in one launch on a device: tanh(x / 255 · w), within
+/// [`TOLERANCE`](crate::TOLERANCE).
 ///
 /// # Errors
 /// If the numbers of values and weights differ, there are 2³⁴ − 3 values or more, or the device fails.
@@ -96,7 +97,8 @@ pub fn fused_gpu(device: &Device, values: &[f32], weights: &[f32]) -> Result<Vec
     Ok(work.result(Step::Activate)?)
 }
 
-/// Reusable device buffers of the values, their weights and every step's result, which the next step reads.
+/// Reusable device buffers for the values, their weights and every step's result, which the next
+/// step reads.
 #[derive(Debug)]
 pub struct ActivationGpu<'a> {
     device: &'a Device,
@@ -106,12 +108,12 @@ pub struct ActivationGpu<'a> {
     normalized: Buffer<F32x4>,
     weighed: Buffer<F32x4>,
     activated: Buffer<F32x4>,
-    /// Page-locked staging buffer for copies, in which values are packed into quads.
+    /// Page-locked staging buffer for copies. Values are packed into quads there.
     staging: PinnedBuffer<F32x4>,
 }
 
 impl<'a> ActivationGpu<'a> {
-    /// Allocates uninitialised buffers for `length` values.
+    /// Allocates uninitialized buffers for `length` values.
     ///
     /// # Errors
     /// If `length` is 2³⁴ − 3 or more, or the device has too little memory.
@@ -132,11 +134,11 @@ impl<'a> ActivationGpu<'a> {
         })
     }
 
-    /// As many buffers with these values and weights as [`Device::sets_beyond_cache`] says: kernels that use them by turns
-    /// find none in the L2 cache.
+    /// Makes as many buffers with these values and weights as [`Device::sets_beyond_cache`] says.
+    /// Kernels that cycle through them find none in the L2 cache.
     ///
     /// # Errors
-    /// As [`Self::new`] and [`Self::upload`].
+    /// The errors of [`Self::new`] and [`Self::upload`].
     pub fn beyond_cache(device: &'a Device, values: &[f32], weights: &[f32]) -> Result<Vec<Self>, ActivationGpuError> {
         // The fused kernel uses the values, the weights and the result; three launches use more.
         let sets = device.sets_beyond_cache(3 * size_of_val(values));
@@ -164,10 +166,10 @@ impl<'a> ActivationGpu<'a> {
         Ok(())
     }
 
-    /// Launches all three steps; on a GPU the launches are asynchronous.
+    /// Launches all three steps. On a GPU, the launches are asynchronous.
     ///
     /// # Errors
-    /// If the device fails; the simulator also if nothing was uploaded.
+    /// If the device fails. On the simulator, also if nothing was uploaded.
     pub fn launch(&mut self, version: Version) -> Result<(), Error> {
         let Some(config) = self.config() else { return Ok(()) };
         let arguments = (&self.values, &self.weights, &mut self.activated);
@@ -181,10 +183,10 @@ impl<'a> ActivationGpu<'a> {
         Ok(())
     }
 
-    /// Launches one step; on a GPU the launch is asynchronous.
+    /// Launches one step. On a GPU, the launch is asynchronous.
     ///
     /// # Errors
-    /// If the device fails; the simulator also if the step before was not launched.
+    /// If the device fails. On the simulator, also if the previous step was not launched.
     pub fn launch_step(&mut self, step: Step) -> Result<(), Error> {
         let Some(config) = self.config() else { return Ok(()) };
         let Self { device, values, weights, normalized, weighed, activated, .. } = self;
@@ -196,7 +198,7 @@ impl<'a> ActivationGpu<'a> {
         Ok(())
     }
 
-    /// Copies a step's result to the host and back, to measure the cost of such copies between two steps.
+    /// Copies a step's result to the host and back, to measure what such copies between two steps cost.
     ///
     /// # Errors
     /// If the device or a kernel failed.
@@ -224,13 +226,13 @@ impl<'a> ActivationGpu<'a> {
         Ok(from_quads(&self.staging, self.length))
     }
 
-    /// The launch configuration; None if there are no values.
+    /// The launch configuration; `None` if there are no values.
     fn config(&self) -> Option<LaunchConfig> {
         (self.length > 0).then(|| LaunchConfig::for_elements(self.values.len(), THREADS))
     }
 }
 
-/// Packs `values` into `quads`, padded with zeros.
+/// Packs `values` into `quads`, padding with zeros.
 fn to_quads(values: &[f32], quads: &mut [F32x4]) {
     quads.par_chunks_mut(QUADS_PER_TASK).zip(values.par_chunks(4 * QUADS_PER_TASK)).for_each(|(quads, values)| {
         let (whole, rest) = values.as_chunks::<4>();

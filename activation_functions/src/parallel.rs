@@ -8,13 +8,14 @@ use crate::LengthMismatch;
 /// Elements per task: enough to amortize the overhead of a task.
 const ELEMENTS_PER_TASK: usize = 32 * 1024;
 
-/// [`normalize`](crate::normalize) in parallel, on rayon's current thread pool, with bit-identical results.
+/// Runs [`normalize`](crate::normalize) in parallel on rayon's current thread pool, with
+/// bit-identical results.
 pub fn normalize_rayon(values: &[f32]) -> Vec<f32> {
     let set = InstructionSet::detect();
     collect(values.len(), |first, out| greyscale::normalize(set, &values[first..][..out.len()], out))
 }
 
-/// [`weigh`](crate::weigh) in parallel, on rayon's current thread pool, with bit-identical results.
+/// Runs [`weigh`](crate::weigh) in parallel on rayon's current thread pool, with bit-identical results.
 ///
 /// # Errors
 /// If the numbers of values and weights differ.
@@ -26,16 +27,19 @@ pub fn weigh_rayon(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMi
     }))
 }
 
-/// The hyperbolic tangent of each value in parallel, on rayon's current thread pool, within 3 ulp.
+/// Computes the hyperbolic tangent of each value in parallel on rayon's current thread pool, within
+/// 3 ulp.
 pub fn activate_rayon(values: &[f32]) -> Vec<f32> {
     let set = InstructionSet::detect();
     collect(values.len(), |first, out| tanh::tanh(set, &values[first..][..out.len()], out))
 }
 
-/// All three steps fused into one pass, in parallel on rayon's current thread pool: tanh(x / 255 · w) within 5 ulp.
+/// Runs all three steps in one pass, in parallel on rayon's current thread pool: tanh(x / 255 · w)
+/// within 5 ulp.
 ///
-/// Ideas: intermediates stay in registers, so that 12 bytes are moved per element instead of 28; and the hyperbolic
-/// tangent is branch-free with one exponential ([`kernels_cpu::tanh`]), where the definition has four.
+/// Ideas: intermediates stay in registers, so 12 bytes are moved per element instead of 28. The
+/// hyperbolic tangent is branch-free with one exponential ([`kernels_cpu::tanh`]), while the
+/// definition has four.
 ///
 /// # Errors
 /// If the numbers of values and weights differ.
@@ -54,14 +58,14 @@ pub fn fused_rayon(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMi
     }))
 }
 
-/// A new vector, initialised in parallel by `kernel`, which is called once per chunk with the chunk's first index and
-/// its uninitialised memory and must initialise all of it.
+/// Creates a vector that `kernel` initializes in parallel. `kernel` is called once per chunk with
+/// the chunk's first index and its uninitialized memory, and must initialize all of it.
 #[allow(unsafe_code)]
 fn collect(length: usize, kernel: impl Fn(usize, &mut [MaybeUninit<f32>]) + Sync) -> Vec<f32> {
     let mut result = memory::vec_with_capacity(length);
     let cells = &mut result.spare_capacity_mut()[..length];
     cells.par_chunks_mut(ELEMENTS_PER_TASK).enumerate().for_each(|(task, out)| kernel(task * ELEMENTS_PER_TASK, out));
-    // SAFETY: the chunks cover the first `length` cells, and the kernels of all callers initialise the whole chunk.
+    // SAFETY: the chunks cover the first `length` cells, and the kernels of all callers initialize the whole chunk.
     unsafe { result.set_len(length) };
     result
 }

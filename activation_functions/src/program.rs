@@ -15,7 +15,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Normal};
 use timing::Report;
 
-/// Maximum number of values, which with their results take a few GB.
+/// Maximum number of values. With their results, they take a few GB.
 const MAX_VALUES: usize = 100_000_000;
 
 /// Greyscale values normalized, weighed and activated: one loop each, in parallel, and on the GPU
@@ -39,7 +39,7 @@ fn parse_number(text: &str) -> Result<NonZeroUsize, String> {
     }
 }
 
-/// Greyscale values and their weights, of the same length.
+/// Greyscale values and their weights, in slices of the same length.
 #[derive(Clone, Copy)]
 struct Input<'a> {
     values: &'a [f32],
@@ -77,8 +77,8 @@ fn check_and_time(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
-/// The exercise's input: integral greyscale values, uniform in 0…254, and normal weights with mean 0.5 and standard
-/// deviation 0.1.
+/// The exercise's input: integral greyscale values, uniform in 0…254, and normally distributed
+/// weights with mean 0.5 and standard deviation 0.1.
 fn random_input(number: usize, seed: u64) -> Result<(Vec<f32>, Vec<f32>)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let values = (0..number).map(|_| rng.random_range(0.0..255.0_f32).floor()).collect();
@@ -86,8 +86,8 @@ fn random_input(number: usize, seed: u64) -> Result<(Vec<f32>, Vec<f32>)> {
     Ok((values, weights))
 }
 
-/// Bytes of the input, the results of three steps, and at most three more vectors of the same size: the GPU's
-/// page-locked memory and its results, or the vector that is freed after the timed call.
+/// Bytes of the input, the results of three steps, and at most three more vectors of the same size:
+/// the GPU's page-locked memory and its results, or the vector that is freed after the timed call.
 fn bytes_needed(number: usize) -> u64 {
     8 * (number * size_of::<f32>()) as u64
 }

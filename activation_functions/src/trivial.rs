@@ -13,7 +13,7 @@ pub fn normalize(values: &[f32]) -> Vec<f32> {
     normalized
 }
 
-/// Each value times its weight.
+/// Multiplies each value by its weight.
 ///
 /// # Errors
 /// If the numbers of values and weights differ.
@@ -31,10 +31,11 @@ pub fn weigh(values: &[f32], weights: &[f32]) -> Result<Vec<f32>, LengthMismatch
     Ok(weighed)
 }
 
-/// The hyperbolic tangent of each x by its definition, (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ), as in the exercise.
+/// Computes the hyperbolic tangent of each x by its definition, (eˣ − e⁻ˣ) / (eˣ + e⁻ˣ), as in the
+/// exercise.
 ///
-/// Near 0 the subtraction cancels: the absolute error stays at a few 1e-8, however small x is. Beyond about ±88.7 the
-/// exponential overflows, and the result is NaN (∞ / ∞).
+/// Near 0, the subtraction cancels: the absolute error stays at a few 1e-8, however small x is.
+/// Beyond about ±88.7, the exponential overflows and the result is NaN (∞ / ∞).
 ///
 /// ```
 /// assert_eq!(activation_functions::activate(&[0.0, 10.0, -10.0]), [0.0, 1.0, -1.0]);

@@ -3,7 +3,7 @@ use rayon::prelude::*;
 /// Maximum absolute error of a result, compared with double precision. Results are about 0…1.
 pub const TOLERANCE: f64 = 1e-6;
 
-/// [`TOLERANCE`] for the GPU's approximation of tanh, whose relative error is 2⁻¹¹.
+/// [`TOLERANCE`] for the GPU's approximation of tanh, which has a relative error of 2⁻¹¹.
 pub const TOLERANCE_FAST: f64 = 5e-4;
 
 /// A step of the exercise. Its input is the result of the previous step.
@@ -11,7 +11,7 @@ pub const TOLERANCE_FAST: f64 = 5e-4;
 pub enum Step {
     /// x / 255.
     Normalize,
-    /// Times the weight.
+    /// Multiplication by the weight.
     Weigh,
     /// The hyperbolic tangent.
     Activate,
@@ -32,11 +32,12 @@ impl Step {
     }
 }
 
-/// Compares `results`, which all steps up to `step` computed from the greyscale `values` and their `weights`, with
-/// double precision. Returns the largest absolute error.
+/// Compares `results` with double precision. All steps up to `step` computed them from the
+/// greyscale `values` and their `weights`. Returns the largest absolute error.
 ///
 /// # Errors
-/// The first error above `tolerance`, with its index, the value found and the value expected; or a length mismatch.
+/// The first error above `tolerance`, with its index, the value found and the value expected. Also
+/// a length mismatch.
 pub fn verify(step: Step, results: &[f32], values: &[f32], weights: &[f32], tolerance: f64) -> Result<f64, String> {
     if results.len() != values.len() || results.len() != weights.len() {
         return Err(format!("{} results for {} values and {} weights", results.len(), values.len(), weights.len()));

@@ -39,7 +39,7 @@ fn check(device: &Device) {
     // Saturation, signed zeros, tiny values and NaN.
     let values = [f32::INFINITY, -2550.0, -0.0, 0.0, 1e-36, f32::NAN, 255.0, 2300.0];
     let fused = fused_gpu(device, &values, &[1.0; 8]).unwrap();
-    // A GPU's tanh may be a unit in the last place below 1 where it saturates.
+    // A GPU's tanh may be one unit in the last place below 1 where it saturates.
     let saturated = (1.0 - f32::EPSILON / 2.0)..=1.0;
     assert!(saturated.contains(&fused[0]) && saturated.contains(&-fused[1]), "{fused:?}");
     assert_eq!([fused[2], fused[3]].map(f32::to_bits), [-0.0_f32, 0.0].map(f32::to_bits));
@@ -71,7 +71,7 @@ fn activation_gpu_rejects_other_lengths() {
     assert!(matches!(error, ActivationGpuError::TooMany { length: usize::MAX }), "{error}");
 }
 
-/// The simulator reports reads of uninitialised memory.
+/// The simulator reports reads of uninitialized memory.
 #[test]
 fn activation_gpu_without_an_upload_is_a_fault_on_the_simulator() {
     let device = Device::simulator();

@@ -18,14 +18,14 @@ const CHECKS: [&str; 12] = [
     "fused_fast_gpu",
 ];
 
-/// Exit code, stdout and stderr of the program.
+/// Returns the program's exit code, stdout and stderr.
 fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = cargo_bin_cmd!("activation_functions").args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The single message on stderr for rejected input; asserts exit code 2 and an empty stdout.
+/// Returns the single message on stderr for rejected input. Asserts exit code 2 and an empty stdout.
 fn rejection(arguments: &[&str]) -> String {
     let (code, stdout, stderr) = run(arguments);
     assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
@@ -128,7 +128,7 @@ fn activation_program_rejects_an_unknown_device() {
     assert!(message.contains("--device") && message.contains("abacus"), "{message}");
 }
 
-/// `--device cuda` without a driver is an error; the test does not depend on this machine's driver.
+/// `--device cuda` without a driver is an error. The test does not depend on this machine's driver.
 #[test]
 fn activation_program_with_cuda_requested_says_why_it_cannot_use_it() {
     let output = cargo_bin_cmd!("activation_functions")

@@ -1,15 +1,16 @@
-//! A bounded queue of many writers, and workers whose results one reader takes in order.
+//! A bounded queue with many writers, and workers with results that one reader takes in order.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A first-in, first-out queue of many writers, which has room for a fixed number of items.
+/// A first-in, first-out queue with many writers and room for a fixed number of items.
 ///
-/// The assignment's queue connects processes: its items go through a pipe as bytes, and a lock keeps the writers apart.
-/// Threads share memory, so that items only move into a buffer behind a lock; waiting writers and readers sleep on
-/// condition variables. Several readers are possible, too, each item going to one of them.
+/// The assignment's queue connects processes: its items go through a pipe as bytes, and a lock
+/// keeps the writers apart. Threads share memory, so here items only move into a buffer behind a
+/// lock. Waiting writers and readers sleep on condition variables. Several readers are possible
+/// too; each item goes to one of them.
 ///
 /// ```
 /// let queue = augmentation::Queue::new(std::num::NonZeroUsize::MIN);
@@ -22,9 +23,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub struct Queue<T> {
     state: Mutex<State<T>>,
-    /// Signalled when an item was put, for a reader, and when the queue was closed.
+    /// Signaled for readers when an item was put, and when the queue was closed.
     was_put: Condvar,
-    /// Signalled when an item was taken, for a writer, and when the queue was closed.
+    /// Signaled for writers when an item was taken, and when the queue was closed.
     was_taken: Condvar,
     capacity: usize,
 }
@@ -35,7 +36,7 @@ struct State<T> {
     is_closed: bool,
 }
 
-/// The queue is closed; the item was not put into it.
+/// The error for a closed queue. The item was not put into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed;
 
@@ -46,7 +47,7 @@ impl<T> Queue<T> {
         Self { state: Mutex::new(state), was_put: Condvar::new(), was_taken: Condvar::new(), capacity: capacity.get() }
     }
 
-    /// Adds an item at the end; waits while the queue is full.
+    /// Adds an item at the end. Waits while the queue is full.
     ///
     /// # Errors
     /// If the queue is closed.
@@ -63,7 +64,7 @@ impl<T> Queue<T> {
         Ok(())
     }
 
-    /// Takes the first item; waits while there is none. None if the queue is closed and empty.
+    /// Takes the first item. Waits while there is none. `None` if the queue is closed and empty.
     pub fn get(&self) -> Option<T> {
         let mut state = self.lock();
         while state.items.is_empty() && !state.is_closed {
@@ -74,25 +75,25 @@ impl<T> Queue<T> {
         item
     }
 
-    /// Number of items that were put and not taken yet. Other threads may change it at any time.
+    /// Number of items that have been put and not yet taken. Other threads may change it at any time.
     pub fn length(&self) -> usize {
         self.lock().items.len()
     }
 
-    /// Accepts no more items. Those in the queue can still be taken.
+    /// Stops accepting items. Items in the queue can still be taken.
     pub fn close(&self) {
         self.lock().is_closed = true;
         self.was_put.notify_all();
         self.was_taken.notify_all();
     }
 
-    /// No method panics while it holds the lock, so that the state is valid even if a thread has panicked.
+    /// No method panics while it holds the lock, so the state is valid even if a thread has panicked.
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Closes queues when it is dropped, so that no thread waits for one that has panicked.
+/// Closes queues when dropped, so no thread waits for one that has panicked.
 struct Closing<'a, T>(&'a [Queue<T>]);
 
 impl<T> Drop for Closing<'_, T> {
@@ -101,8 +102,9 @@ impl<T> Drop for Closing<'_, T> {
     }
 }
 
-/// Passes `make(0)`, `make(1)` … `make(count − 1)` to `read`, in this order, until it breaks. `workers` threads make
-/// them ahead, each at most two more than `read` has taken; without workers, they are made when they are needed.
+/// Passes `make(0)`, `make(1)` … `make(count − 1)` to `read` in this order, until `read` breaks.
+/// `workers` threads make them ahead of time; each is at most two items ahead of `read`. Without
+/// workers, each is made when it is needed.
 ///
 /// # Panics
 /// If `make` or `read` panics.
@@ -115,20 +117,20 @@ pub fn in_order<T: Send, B>(
     if workers == 0 {
         return (0..count).try_for_each(|index| read(index, make(index)));
     }
-    // A queue for each worker, which makes every `workers`-th item: none runs ahead of a slow one.
+    // One queue per worker. A worker makes every `workers`-th item, so none runs ahead of a slow one.
     let queues: Vec<Queue<T>> = (0..workers).map(|_| Queue::new(NonZeroUsize::MIN)).collect();
     std::thread::scope(|scope| {
         for (worker, queue) in queues.iter().enumerate() {
             let make = &make;
             scope.spawn(move || {
                 let _closing = Closing(std::slice::from_ref(queue));
-                // The reader closes the queue if it has broken off.
+                // The reader closes the queue if it stops early.
                 (worker..count).step_by(workers).try_for_each(|index| queue.put(make(index)))
             });
         }
         let _closing = Closing(&queues);
         for index in 0..count {
-            // A worker that has closed its queue has panicked, which the scope passes on.
+            // A worker that has closed its queue has panicked. The scope propagates the panic.
             let Some(made) = queues[index % workers].get() else { break };
             read(index, made)?;
         }

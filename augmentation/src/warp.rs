@@ -2,17 +2,18 @@
 
 use crate::{Image, PIXELS, SIDE};
 
-/// Where a pixel comes from: row and column of the source are linear functions of those of the result.
+/// Where a pixel comes from: the source's row and column are linear functions of the result's row
+/// and column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Map {
-    /// The source's row: factors of row and column, and a constant.
+    /// The source's row: coefficients of row and column, and a constant.
     row: [f32; 3],
     /// The source's column.
     column: [f32; 3],
 }
 
 impl Map {
-    /// Turns by an angle around the centre, against the clock; rows count downwards.
+    /// Rotates counterclockwise by an angle around the center; rows count downwards.
     pub(crate) fn rotation(degrees: f32) -> Self {
         let (sin, cos) = libm::sincosf(degrees.to_radians());
         let centre = (SIDE - 1) as f32 / 2.0;
@@ -28,9 +29,9 @@ impl Map {
         Self { row: [1.0, 0.0, 0.0], column: [tilt, 1.0, 0.0] }
     }
 
-    /// The map of an image that is first mapped by `self`, then by `later`.
+    /// The map that applies `self` first and `later` second.
     pub(crate) fn after(self, later: Self) -> Self {
-        // The source of a pixel by `later` is looked up by `self`.
+        // `later` maps a pixel to its source, which `self` then looks up.
         let through = |[by_row, by_column, constant]: [f32; 3]| {
             let [row, column] = [later.row, later.column];
             let of = |i: usize| by_row * row[i] + by_column * column[i];
@@ -40,17 +41,17 @@ impl Map {
     }
 }
 
-/// Rows and columns of an image with a border of zeros: one row before, two after it.
+/// Rows and columns of an image with a border of zeros: one row before it and two after it.
 const BORDERED: usize = SIDE + 3;
 
-/// The mapped image, interpolated bilinearly; outside of the image all is 0.
+/// The mapped image, interpolated bilinearly. Everything outside the image is 0.
 pub(crate) fn warp(image: &Image, map: Map) -> Image {
     let mut bordered = [0.0; BORDERED * BORDERED];
     for (row, pixels) in image.chunks_exact(SIDE).enumerate() {
         let start = (row + 1) * BORDERED + 1;
         bordered[start..start + SIDE].copy_from_slice(pixels);
     }
-    // In the border, and between it and the image, the result fades to 0.
+    // The result fades to 0 within the border and between the border and the image.
     let clamp = |place: f32| (place + 1.0).clamp(0.0, (SIDE + 1) as f32);
     let mut out = [0.0; PIXELS];
     for (row, pixels) in out.chunks_exact_mut(SIDE).enumerate() {

@@ -1,5 +1,5 @@
-//! Ways for images between threads and through distortions, for the report to time. They are here because this crate is
-//! optimised in every profile.
+//! Ways to pass images between threads and through distortions, for the report to time. They are
+//! here because this crate is optimized in every profile.
 
 use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
@@ -7,25 +7,26 @@ use std::sync::Mutex;
 
 use crate::{Distortion, Image, Job, PIXELS, Queue, Worker, process_image, rng_of};
 
-/// Room of the queues, in images.
+/// Capacity of the queues, in images.
 const ROOM: NonZeroUsize = NonZeroUsize::new(64).expect("64 is not 0");
-/// Threads that write to a queue or a pipe.
+/// Number of threads that write to a queue or a pipe.
 pub const WRITERS: usize = 2;
 
-/// The assignment's functions one after another, `count` times; returns the last result.
+/// Runs the assignment's functions one after another, `count` times. Returns the last result.
 pub fn one_by_one(image: &Image, count: usize, largest: &Distortion, seed: u64) -> Image {
     let mut rng = rng_of(seed, 0);
     (0..count).fold(*image, |_, _| process_image(image, largest, &mut rng))
 }
 
-/// The same distortions by [`Distortion::apply`]; returns the last result.
+/// Applies the same distortions with [`Distortion::apply`]. Returns the last result.
 pub fn by_one_map(image: &[u8; PIXELS], count: usize, largest: &Distortion, seed: u64) -> [u8; PIXELS] {
     let mut out = *image;
     (0..count as u64).for_each(|number| largest.apply(image, &mut out, seed, number));
     out
 }
 
-/// `count` images from [`WRITERS`] threads to this one through a [`Queue`]; returns how many arrived as they were.
+/// Sends `count` images from [`WRITERS`] threads to this one through a [`Queue`]. Returns how many
+/// arrived unchanged.
 pub fn through_queue(image: &Image, count: usize) -> usize {
     let queue = Queue::new(ROOM);
     std::thread::scope(|scope| {
@@ -37,15 +38,15 @@ pub fn through_queue(image: &Image, count: usize) -> usize {
     })
 }
 
-/// The same through a pipe of the system, as between processes: an image goes as bytes, and a lock keeps the writers
-/// apart.
+/// Does the same through a system pipe, as between processes: an image is sent as bytes, and a lock
+/// keeps the writers apart.
 ///
 /// # Errors
 /// If the system has no pipe, or it fails.
 pub fn through_pipe(image: &Image, count: usize) -> io::Result<usize> {
     let (mut reader, writer) = io::pipe()?;
     let pipe = &Mutex::new(writer);
-    // If reading fails, the reader is dropped with the closure, and the writers fail, too.
+    // If reading fails, the reader is dropped with the closure, and the writers fail too.
     std::thread::scope(move |scope| {
         for writer in 0..WRITERS {
             scope.spawn(move || {
@@ -66,7 +67,7 @@ pub fn through_pipe(image: &Image, count: usize) -> io::Result<usize> {
     })
 }
 
-/// `count` images through workers that serve a queue; returns how many were distorted.
+/// Passes `count` images through workers that serve a queue. Returns how many were distorted.
 pub fn by_workers(image: &Image, count: usize, workers: NonZeroUsize, largest: &Distortion, seed: u64) -> usize {
     let (jobs, results) = (Queue::new(ROOM), Queue::new(ROOM));
     let worker = Worker { jobs: &jobs, results: &results, largest: *largest, seed };

@@ -1,4 +1,4 @@
-//! Workers.
+//! Worker threads that distort images.
 
 use crate::{Distortion, Image, Queue, process_image, rng_of};
 
@@ -13,7 +13,8 @@ pub struct Job {
     pub label: u8,
 }
 
-/// A worker: any number of them, each on a thread of its own, take jobs from one queue and put the results into another.
+/// A worker. Any number of them, each on its own thread, take jobs from one queue and put the
+/// results into another.
 ///
 /// ```
 /// # use std::num::NonZeroUsize;
@@ -29,19 +30,19 @@ pub struct Job {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Worker<'a> {
-    /// Where jobs come from.
+    /// The queue to take jobs from.
     pub jobs: &'a Queue<Job>,
-    /// Where results go.
+    /// The queue to put results into.
     pub results: &'a Queue<Job>,
     /// The largest arguments of the distortions.
     pub largest: Distortion,
-    /// Seed of the distortions. With it, a result is a function of its job alone, whichever worker computes it.
+    /// Seed of the distortions. It makes a result depend only on its job, whichever worker computes it.
     pub seed: u64,
 }
 
 impl Worker<'_> {
-    /// Serves the queue of jobs with [`process_image`]; returns when that queue is closed and empty, or the queue of
-    /// results is closed.
+    /// Serves the job queue with [`process_image`]. Returns when that queue is closed and empty, or
+    /// when the result queue is closed.
     pub fn run(&self) {
         while let Some(Job { number, image, label }) = self.jobs.get() {
             let image = process_image(&image, &self.largest, &mut rng_of(self.seed, number));

@@ -1,4 +1,5 @@
-//! The assignment's functions against plain definitions and against its text, the queue and the workers.
+//! Compares the assignment's functions with naive definitions and with its text, and tests the
+//! queue and the workers.
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -18,7 +19,7 @@ fn random_image(seed: u64) -> Image {
     std::array::from_fn(|_| if rng.random_bool(0.3) { rng.random() } else { 0.0 })
 }
 
-/// The pixel at a place that need not be whole, by the definition of bilinear interpolation.
+/// The pixel at a position that need not be whole, by the definition of bilinear interpolation.
 fn pixel(image: &Image, row: f64, column: f64) -> f64 {
     let at = |row: f64, column: f64| {
         let is_inside = (0.0..SIDE as f64).contains(&row) && (0.0..SIDE as f64).contains(&column);
@@ -46,7 +47,7 @@ proptest! {
         let image = random_image(seed);
         let (sin, cos) = f64::from(degrees).to_radians().sin_cos();
         assert_image(&rotate(&image, degrees), |row, column| {
-            // To the right and upwards from the centre, turned back.
+            // To the right and upwards from the center, rotated back.
             let (x, y) = (column - 13.5, 13.5 - row);
             let (x, y) = (cos * x + sin * y, cos * y - sin * x);
             pixel(&image, 13.5 - y, 13.5 + x)
@@ -86,7 +87,7 @@ proptest! {
     }
 }
 
-/// An image whose upper left corner has the given rows, and 0 elsewhere.
+/// An image with the given rows in its upper left corner, and 0 elsewhere.
 fn corner(rows: &[&[f32]]) -> Image {
     let mut image = [0.0; PIXELS];
     for (row, pixels) in rows.iter().enumerate() {
@@ -113,17 +114,17 @@ fn a_skew_takes_pixels_from_the_right() {
     assert_eq!(skew(&corner(&PICTURE), 1.0), skewed);
     let other = corner(&[&[0.1, 0.2, 0.3, 0.4], &[0.0, 0.5, 0.6, 0.7, 0.8], &[0.0, 0.0, 0.9, 1.0, 0.9, 0.8]]);
     assert_eq!(skew(&corner(&PICTURE[..3]), -1.0), other);
-    // Half a column: where the assignment rounds j + 0.5, this is the mean of both pixels.
+    // Half a column. Where the assignment rounds j + 0.5, this takes the mean of both pixels.
     assert_eq!(skew(&corner(&[&[], &[0.2, 0.4, 0.8]]), 0.5), corner(&[&[], &[0.3, 0.6, 0.4]]));
 }
 
-/// "rotate(image, angle)": a positive angle turns against the clock, as `scipy.ndimage.rotate` does.
+/// "rotate(image, angle)": a positive angle rotates counterclockwise, as in `scipy.ndimage.rotate`.
 #[test]
 fn a_quarter_turn_is_against_the_clock() {
     let turned = rotate(&corner(&[&[0.1, 0.2, 0.3], &[0.4]]), 90.0);
     for (row, pixels) in [[0.1, 0.4], [0.2, 0.0], [0.3, 0.0]].into_iter().enumerate() {
         for (column, expected) in pixels.into_iter().enumerate() {
-            // The upper left corner goes to the lower left one.
+            // The upper left corner moves to the lower left one.
             let got = turned[(SIDE - 1 - row) * SIDE + column];
             assert!((got - expected).abs() < 1e-4, "({row}, {column}): {got} instead of {expected}");
         }
@@ -141,7 +142,7 @@ fn noise_of_three_tenths_makes_half_grey_two_to_eight_tenths() {
         let count = noisy.iter().filter(|&&x| (10.0 * x - 2.0) as usize / 2 == third).count();
         assert!((200..320).contains(&count), "{count} of 784 pixels are in the range's third {third}");
     }
-    // Half of a black image stays black, half of a white one white.
+    // Half of the pixels of a black image stay black, and half of a white image's stay white.
     for (pixel, low, high) in [(0.0, 0.0, 0.3), (1.0, 0.7, 1.0)] {
         let noisy = add_noise(&[pixel; PIXELS], 0.3, &mut rng);
         assert!(noisy.iter().all(|x| (low - 1e-6..=high).contains(x)));
@@ -207,7 +208,7 @@ fn an_image_is_processed_by_all_functions_with_random_arguments() {
         assert!(of(&largest, 1) == of(&largest, 1) && of(&largest, 1) != of(&largest, 2), "{largest:?}");
         assert!(of(&largest, 1) != image && of(&largest, 1).iter().all(|pixel| (0.0..=1.0).contains(pixel)));
     }
-    // Every shift occurs, also the largest ones to either side.
+    // Every shift occurs, including the largest ones in both directions.
     let moved = |seed| {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let mut one = [0.0; PIXELS];
@@ -247,7 +248,7 @@ fn a_closed_queue_takes_nothing_and_gives_what_it_has() {
     assert_eq!(queue.length(), 0);
     assert_eq!([queue.put(1), queue.put(2)], [Ok(()), Ok(())]);
     assert_eq!(queue.length(), 2);
-    // A writer that waits for room.
+    // A writer waits for room.
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| queue.put(3));
         queue.close();
@@ -286,7 +287,7 @@ fn workers_serve_a_queue_of_jobs_with_the_same_results_on_any_number_of_them() {
     for workers in [2, 8] {
         assert!(results_of(workers) == expected, "{workers} workers");
     }
-    // A worker whose results are not wanted any more ends.
+    // A worker ends when its results are no longer wanted.
     let (jobs, results) = (Queue::new(NonZeroUsize::MIN), Queue::new(NonZeroUsize::MIN));
     jobs.put(expected[0].clone()).unwrap();
     results.close();

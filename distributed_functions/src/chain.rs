@@ -2,16 +2,17 @@ use mpi_driver::{Communicator, Datatype, Error, Source};
 
 use crate::{Sent, TAG};
 
-/// Elements of a message: while a rank combines one, the rank before it combines the next.
+/// Elements per message. While a rank combines one message, the previous rank combines the next one.
 const SEGMENT: usize = 8192;
 
-/// All-reduce of several buffers from each rank, `parts`, into `total`: rank 0's are combined first, each rank's in
-/// their order. The result is ((p₀ ∘ p₁) ∘ p₂) … over all parts: it has the same bits however the parts are distributed
-/// to how many ranks, if their order stays the same. A rank may have none.
+/// All-reduces the buffers `parts` of all ranks into `total`. Rank 0's parts are combined first,
+/// and each rank's in order. The result is ((p₀ ∘ p₁) ∘ p₂) … over all parts. As long as their
+/// order is the same, it has the same bits for any number of ranks and any distribution of the
+/// parts. A rank may have no parts.
 ///
-/// The ranks are a chain: each adds its parts to what the ranks before it have sent, and passes it on; the last one
-/// sends the result to all. That takes longer than [`ring_allreduce`](crate::ring_allreduce), where all ranks work at
-/// the same time.
+/// The ranks form a chain. Each one adds its parts to what it received from the previous rank and
+/// passes the sum on. The last rank sends the result to all. This takes longer than
+/// [`ring_allreduce`](crate::ring_allreduce), where all ranks work at the same time.
 ///
 /// # Errors
 /// If the lengths of a part and `total` differ, no rank has a part, a rank has ended, or MPI fails.
@@ -24,7 +25,8 @@ pub fn chain_allreduce<T: Datatype>(
     parts.iter().try_for_each(|part| Error::require_equal_lengths("chain_allreduce", part, total))?;
     let (rank, size) = (communicator.rank(), communicator.size());
     let mut sent = Sent::default();
-    // Whether there is a sum yet is known from the lengths: without parts, a rank sends an empty message.
+    // The lengths show whether there is a sum yet: a rank without parts, and without a sum so far,
+    // sends an empty message.
     let mut is_begun = false;
     for start in (0..total.len()).step_by(SEGMENT) {
         let end = total.len().min(start + SEGMENT);

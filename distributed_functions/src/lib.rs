@@ -1,5 +1,5 @@
-//! Assignment 3: all-reduce. Every rank has a buffer of the same length, and all receive the element-wise combination
-//! of all buffers, by an associative and commutative operation.
+//! Assignment 3: all-reduce. Every rank has a buffer of the same length, and all ranks receive the
+//! element-wise combination of all buffers under an associative and commutative operation.
 //!
 //! | function | messages of a rank | bytes that all ranks send, for n ranks and buffers of L bytes |
 //! |---|---|---|
@@ -41,5 +41,5 @@ impl Sent {
     }
 }
 
-/// Tag of the messages; several buffers on rings at the same time have tags from here on.
+/// Tag of the messages. With several buffers on rings at the same time, the tags start here.
 const TAG: u16 = 1;

@@ -9,7 +9,8 @@ use clap::{Parser, Subcommand};
 use crate::program::measure::{self, MeasureArguments};
 use crate::program::simulate::{self, SimulateArguments};
 
-/// All-reduce of f64 by messages, naive and on a ring, beside MPI's own. Starts its own ranks, unless mpiexec has
+/// All-reduce of f64 by messages, naive and on a ring, next to MPI's own. Starts its own ranks,
+/// unless mpiexec has
 #[derive(Parser)]
 #[command(version, args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -21,7 +22,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Simulate distributed training on machines that one does not have
+    /// Simulate distributed training on machines that are not available
     Simulate(SimulateArguments),
 }
 

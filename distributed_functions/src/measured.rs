@@ -1,4 +1,4 @@
-//! All three all-reduces, checked and timed on ranks.
+//! Checks and times all three all-reduces on ranks.
 
 use std::num::NonZeroUsize;
 
@@ -13,12 +13,12 @@ use crate::{Sent, buffer_of, naive_allreduce, ring_allreduce, verify};
 pub struct Measured {
     /// Elements of the buffer.
     pub length: usize,
-    /// Seconds of [`naive_allreduce`], [`ring_allreduce`] and `MPI_Allreduce`: medians over the calls, each the time of
-    /// the slowest rank.
+    /// Seconds of [`naive_allreduce`], [`ring_allreduce`] and `MPI_Allreduce`: medians over the
+    /// calls. A call's time is that of its slowest rank.
     pub seconds: [f64; 3],
-    /// Bytes that all ranks have sent in a call of the first two.
+    /// Bytes that all ranks have sent in one call of each of the first two.
     pub sent: [u64; 2],
-    /// Functions with a wrong result on this rank, and what is wrong.
+    /// Functions with a wrong result on this rank, and how it is wrong.
     pub mismatches: Vec<(String, String)>,
     /// Number of wrong results on all ranks.
     pub wrong: usize,
@@ -27,8 +27,8 @@ pub struct Measured {
 /// The functions, in the order of [`Measured::seconds`].
 pub const FUNCTIONS: [&str; 3] = ["naive_allreduce", "ring_allreduce", "MPI_Allreduce"];
 
-/// Checks every function against the sum in the order of the ranks, for buffers of each length, and times `repeats`
-/// calls of it.
+/// Checks every function against the sum in rank order, for buffers of each length, and times
+/// `repeats` calls of it.
 ///
 /// # Errors
 /// If a rank has ended, or MPI fails.
@@ -54,7 +54,7 @@ pub fn measure(
             };
             let by_rank = call(&mut receive)?;
             if let Some(sent) = measured.sent.get_mut(index) {
-                // Below 2⁵³, so that the sum is exact.
+                // The numbers are below 2⁵³, so the sum is exact.
                 let mut bytes = [by_rank.bytes as f64];
                 world.all_reduce_in_place(&mut bytes, Operation::Sum)?;
                 *sent = bytes[0] as u64;
@@ -71,7 +71,7 @@ pub fn measure(
     Ok(all)
 }
 
-/// The median of the calls' times, each that of the slowest rank.
+/// The median of the calls' times. A call's time is that of its slowest rank.
 fn median_of_slowest(
     repeats: NonZeroUsize,
     world: &Communicator,
@@ -88,7 +88,7 @@ fn median_of_slowest(
     Ok(Measurement::of(seconds).expect("there is at least one repeat").median)
 }
 
-/// Bytes that all ranks send in a call of the first two functions: n (n − 1) L and 2 (n − 1) L.
+/// Bytes that all ranks send in one call of the first two functions: n (n − 1) L and 2 (n − 1) L.
 pub fn bytes_by_formula(ranks: usize, length: usize) -> [u64; 2] {
     let (bytes, others) = (8 * length as u64, ranks as u64 - 1);
     [ranks as u64 * others * bytes, 2 * others * bytes]

@@ -1,21 +1,21 @@
-//! The time of a ring's all-reduce as a function of the buffer's length (R. W. Hockney, "The communication challenge
-//! for MPP", Parallel Computing 20, 1994).
+//! Models the time of a ring all-reduce as a function of the buffer's length (R. W. Hockney, "The
+//! communication challenge for MPP", Parallel Computing 20, 1994).
 
 /// Time of a message of m bytes: latency + m / bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Model {
     /// Seconds of an empty message.
     pub latency: f64,
-    /// Bytes a second, with the combination of what has arrived.
+    /// Bytes per second, including the time to combine what has arrived.
     pub bandwidth: f64,
 }
 
 impl Model {
-    /// Fits the times of a ring's all-reduce, given as (bytes of a buffer, seconds): a rank sends 2 (n − 1) messages,
-    /// each of 1/n of the buffer. Least squares of the relative errors. None for fewer than two ranks or lengths, or if
-    /// the times do not grow with the lengths.
+    /// Fits the times of a ring all-reduce, given as (bytes of a buffer, seconds). A rank sends 2
+    /// (n − 1) messages, each with 1/n of the buffer. Uses least squares of the relative errors.
+    /// `None` for fewer than two ranks or lengths, or if the times do not grow with the lengths.
     pub fn of_ring(ranks: usize, times: &[(f64, f64)]) -> Option<Self> {
-        // Weighted by 1/t: minimises Σ ((a + b x − t) / t)², where x are bytes of a message.
+        // Weighted by 1/t: minimizes Σ ((a + b x − t) / t)², where x is the number of bytes in a message.
         let (mut s, mut sx, mut sxx, mut st, mut sxt) = (0.0, 0.0, 0.0, 0.0, 0.0);
         let messages = 2.0 * (ranks.checked_sub(1)? as f64);
         for &(bytes, seconds) in times {
@@ -34,7 +34,7 @@ impl Model {
         is_fit.then_some(Self { latency, bandwidth: 1.0 / slope })
     }
 
-    /// Seconds of a ring's all-reduce of `bytes` bytes.
+    /// Seconds of a ring all-reduce of `bytes` bytes.
     pub fn of_length(self, ranks: usize, bytes: f64) -> f64 {
         2.0 * (ranks - 1) as f64 * (self.latency + bytes / ranks as f64 / self.bandwidth)
     }

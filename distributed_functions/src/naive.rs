@@ -2,8 +2,8 @@ use mpi_driver::{Communicator, Datatype, Error, Source};
 
 use crate::{Sent, TAG};
 
-/// All-reduce in which each rank sends its whole buffer to every other, and combines all buffers by itself, in the
-/// order of the ranks: the result has the same bits on every rank.
+/// All-reduces by sending each rank's whole buffer to every other rank. Each rank combines all
+/// buffers itself, in rank order, so the result has the same bits on every rank.
 ///
 /// # Errors
 /// If the lengths differ, a rank has ended, or MPI fails.
@@ -19,7 +19,7 @@ pub fn naive_allreduce<T: Datatype>(
     let mut buffer = send.to_vec();
     communicator.scope(|scope| {
         let mut requests = Vec::with_capacity(size);
-        // Each rank begins with its neighbour, so that not all send to rank 0 first.
+        // Each rank starts with its neighbor, so they do not all send to rank 0 first.
         for to in (1..size).map(|step| (rank + step) % size) {
             requests.push(scope.send(send, to, TAG)?);
             sent.add(send);

@@ -4,13 +4,15 @@ use mpi_driver::{Communicator, Datatype, Error, ReceiveRequest, Scope, SendMutRe
 
 use crate::{Sent, TAG};
 
-/// All-reduce on a ring (P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of
-/// workstations", J. Parallel Distrib. Comput. 69, 2009). The buffer has a part for each rank. In n − 1 steps, each
-/// rank passes a part on to its right neighbour, which combines it with its own; then each rank has one part of the
-/// result. In n − 1 further steps, the parts of the result go round. Messages have 1/n of the buffer, so that the time
-/// hardly depends on n where the bandwidth is the bound.
+/// All-reduces on a ring (P. Patarasuk and X. Yuan, "Bandwidth optimal all-reduce algorithms for
+/// clusters of workstations", J. Parallel Distrib. Comput. 69, 2009). The buffer is divided into
+/// one part per rank. In n − 1 steps, each rank passes a part to its right neighbor, which combines
+/// it with its own. Each rank then has one part of the result. In n − 1 further steps, the parts of
+/// the result travel around the ring. A message is 1/n of the buffer, so the time hardly depends on
+/// n if bandwidth is the bound.
 ///
-/// The result has the same bits on every rank: a part is combined on one rank after the other, once.
+/// The result has the same bits on every rank: each part is combined only once, on one rank after
+/// another.
 ///
 /// # Errors
 /// If the lengths differ, a rank has ended, or MPI fails.
@@ -25,7 +27,7 @@ pub fn ring_allreduce<T: Datatype>(
     ring_allreduce_in_place(receive, communicator, operation)
 }
 
-/// [`ring_allreduce`] with one buffer for both.
+/// Runs [`ring_allreduce`] with one buffer for both input and result.
 ///
 /// # Errors
 /// If a rank has ended, or MPI fails.
@@ -37,21 +39,23 @@ pub fn ring_allreduce_in_place<T: Datatype>(
     Rings::new().all_reduce_each(&mut [receive], communicator, operation, |_, _| ())
 }
 
-/// All-reduces of several buffers on a ring, each begun when its buffer is filled. Keeps its memory between calls.
+/// All-reduces several buffers on rings. Each starts when its buffer is filled. Keeps its memory
+/// between calls.
 #[derive(Clone, Debug, Default)]
 pub struct Rings<T> {
-    /// For each buffer, the part that is being received.
+    /// For each buffer, the part being received.
     arrived: Vec<Vec<T>>,
 }
 
 impl<T: Datatype> Rings<T> {
-    /// Without memory yet.
+    /// Creates rings without memory; it is allocated later.
     pub fn new() -> Self {
         Self { arrived: Vec::new() }
     }
 
-    /// Calls `fill` for each buffer and its index, in order, and combines it with those of the other ranks by
-    /// [`ring_allreduce`]. What is filled before is on its way while `fill` runs: it makes progress between two calls.
+    /// Calls `fill` for each buffer and its index, in order, and combines the buffer with the other
+    /// ranks' buffers by [`ring_allreduce`]. Buffers filled earlier are in transit while `fill`
+    /// runs, and make progress between two calls.
     ///
     /// # Errors
     /// If a rank has ended, or MPI fails.
@@ -79,16 +83,16 @@ impl<T: Datatype> Rings<T> {
     }
 }
 
-/// How far a ring is brought on.
+/// How far to advance a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Until {
-    /// Until its next message has not arrived.
+    /// Until its next message has not arrived yet.
     Unavailable,
     /// Until it is complete.
     Complete,
 }
 
-/// Tags after [`TAG`], of buffers that are reduced at the same time.
+/// Number of tags from [`TAG`] on, for buffers reduced at the same time.
 const TAGS: usize = 16_384;
 
 /// The all-reduce of one buffer.
@@ -96,13 +100,13 @@ struct Ring<'a, 'scope, 'env, T> {
     scope: &'scope Scope<'scope, 'env>,
     communicator: &'a Communicator,
     tag: u16,
-    /// The parts of the buffer that no operation has borrowed.
+    /// The parts of the buffer that no operation has borrowed at the moment.
     parts: Vec<Option<&'scope mut [T]>>,
-    /// Room for a part, if no operation has borrowed it.
+    /// A buffer for one part, unless an operation has borrowed it.
     arrived: Option<&'scope mut [T]>,
-    /// Number of steps that were begun.
+    /// Number of steps started.
     steps: usize,
-    /// Of the last step, those of parts that are not empty.
+    /// The pending operations of the last step, unless their parts are empty.
     sending: Option<(usize, SendMutRequest<'scope, T>)>,
     receiving: Option<(usize, ReceiveRequest<'scope, T>)>,
 }
@@ -132,25 +136,25 @@ impl<'a, 'scope, 'env, T: Datatype> Ring<'a, 'scope, 'env, T> {
         Ok(ring)
     }
 
-    /// Number of steps of either half: reduce-scatter, and all-gather.
+    /// Number of steps in each half: reduce-scatter, and all-gather.
     fn half(&self) -> usize {
         self.communicator.size() - 1
     }
 
-    /// Begins the next step, if there is one.
+    /// Starts the next step, if there is one.
     ///
-    /// Reduce-scatter: in each step a rank passes on the part that it has just combined, in the first step its own.
-    /// All-gather: in each step a rank passes on the part of the result that it has got last.
+    /// In reduce-scatter, a rank passes on the part that it has just combined; in the first step,
+    /// its own part. In all-gather, a rank passes on the part of the result that it received last.
     fn begin(&mut self, sent: &mut Sent) -> Result<(), Error> {
         let (rank, size, half, step) = (self.communicator.rank(), self.parts.len(), self.half(), self.steps);
         if step == 2 * half {
             return Ok(());
         }
         let (right, left) = ((rank + 1) % size, (rank + size - 1) % size);
-        // In step `half`, part rank + 1 is the one that was combined last: the count goes on.
+        // In step `half`, part rank + 1 was combined last, so the indices simply continue.
         let (to_send, to_receive) = ((rank + 2 * size - step) % size, (rank + 2 * size - step - 1) % size);
         let take = |part: &mut Option<&'scope mut [T]>| part.take().expect("no operation has the part");
-        // Empty parts, if there are fewer elements than ranks, are not sent; both ends know that.
+        // If there are fewer elements than ranks, empty parts are not sent. Both ends know this.
         if !is_empty(&self.parts[to_receive]) {
             let buffer = take(if step < half { &mut self.arrived } else { &mut self.parts[to_receive] });
             self.receiving = Some((to_receive, self.scope.receive(buffer, Source::Rank(left), self.tag)?));
@@ -164,7 +168,7 @@ impl<'a, 'scope, 'env, T: Datatype> Ring<'a, 'scope, 'env, T> {
         Ok(())
     }
 
-    /// Brings the all-reduce on, by one step after the other.
+    /// Advances the all-reduce step by step.
     fn advance(&mut self, operation: impl Fn(T, T) -> T, until: Until, sent: &mut Sent) -> Result<(), Error> {
         while self.sending.is_some() || self.receiving.is_some() || self.steps < 2 * self.half() {
             let has_arrived = self.receiving.as_ref().is_none_or(|(_, receiving)| receiving.is_complete());
@@ -196,9 +200,10 @@ fn is_empty<T>(part: &Option<&mut [T]>) -> bool {
     part.as_ref().is_none_or(|part| part.is_empty())
 }
 
-/// Part `index` of `length` elements in `parts`, whose lengths differ by 1 at most.
+/// The range of part `index` if `length` elements are split into `parts` parts with lengths that
+/// differ by at most 1.
 pub(crate) fn part(length: usize, index: usize, parts: usize) -> Range<usize> {
-    // The products fit: a buffer is not larger than the address space.
+    // The products do not overflow: a buffer is no larger than the address space.
     let start = |index: usize| (length as u128 * index as u128 / parts as u128) as usize;
     start(index)..start(index + 1)
 }

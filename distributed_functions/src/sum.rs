@@ -1,4 +1,4 @@
-//! The sum of gradients.
+//! Sums gradients over ranks.
 
 use mpi_driver::{Communicator, Error, Operation};
 
@@ -17,7 +17,7 @@ pub enum AllReduce {
 }
 
 impl AllReduce {
-    /// All values, in the order of their declaration.
+    /// All values, in declaration order.
     pub const ALL: [Self; 3] = [Self::Naive, Self::Ring, Self::Mpi];
 
     /// The name on the command line.
@@ -29,7 +29,7 @@ impl AllReduce {
         }
     }
 
-    /// One line of help on the value.
+    /// One line of help for the value.
     pub fn description(self) -> &'static str {
         match self {
             Self::Naive => "Each rank sends its buffer to every other",
@@ -38,9 +38,10 @@ impl AllReduce {
         }
     }
 
-    /// Calls `fill` for each buffer and its index, in order, and adds the ranks' buffers of each index, all of the same
-    /// length, element by element; every rank receives the sums. Those on rings are on their way while the next buffer
-    /// is filled ([`Rings::all_reduce_each`]).
+    /// Calls `fill` for each buffer and its index, in order, and adds the ranks' buffers of each
+    /// index element by element. They all have the same length, and every rank receives the sums.
+    /// Buffers on rings are in transit while the next buffer is filled
+    /// ([`Rings::all_reduce_each`]).
     ///
     /// # Errors
     /// If a rank has ended, or MPI fails.
@@ -67,10 +68,10 @@ impl AllReduce {
     }
 }
 
-/// Adds parts of all ranks one after the other, by [`chain_allreduce`].
+/// Adds the parts of all ranks one after another with [`chain_allreduce`].
 ///
 /// # Errors
-/// Those of [`chain_allreduce`].
+/// The errors of [`chain_allreduce`].
 pub fn sum_in_order(parts: &[&[f32]], total: &mut [f32], communicator: &Communicator) -> Result<(), Error> {
     chain_allreduce(parts, total, communicator, |a, b| a + b).map(drop)
 }

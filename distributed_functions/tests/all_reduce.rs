@@ -1,4 +1,4 @@
-//! Both functions against a sum in the order of the ranks.
+//! Compares both functions with a sum in rank order.
 
 use distributed_functions::{
     AllReduce, Mismatch, Rings, Sent, buffer_of, chain_allreduce, naive_allreduce, ring_allreduce, verify,
@@ -6,7 +6,7 @@ use distributed_functions::{
 use mpi_driver::{Communicator, Datatype, Error, threads};
 use proptest::prelude::*;
 
-/// Runs both functions on every rank; returns their results on each, and what it has sent.
+/// Runs both functions on every rank. Returns their results on each rank, and what it has sent.
 fn reduced<T: Datatype>(
     ranks: usize,
     buffers: &[Vec<T>],
@@ -22,13 +22,13 @@ fn reduced<T: Datatype>(
     threads(ranks, on_rank).into_iter().collect::<Result<_, _>>().unwrap()
 }
 
-/// The combination in the order of the ranks.
+/// The combination in rank order.
 fn in_order<T: Datatype>(buffers: &[Vec<T>], operation: impl Fn(T, T) -> T) -> Vec<T> {
     let combine = |total: Vec<T>, other: &Vec<T>| total.iter().zip(other).map(|(&a, &b)| operation(a, b)).collect();
     buffers[1..].iter().fold(buffers[0].clone(), combine)
 }
 
-/// Buffers of up to nine ranks, with fewer elements than ranks, too.
+/// Buffers for up to nine ranks, sometimes with fewer elements than ranks.
 fn buffers<T: Clone + std::fmt::Debug + 'static>(
     element: impl Strategy<Value = T> + 'static,
 ) -> impl Strategy<Value = Vec<Vec<T>>> {
@@ -79,7 +79,7 @@ proptest! {
     }
 }
 
-/// Several buffers of different lengths, on rings at the same time.
+/// Several buffers of different lengths on rings at the same time.
 #[test]
 fn buffers_that_are_filled_one_after_the_other_have_their_own_sums() {
     for ranks in 1..6 {
@@ -113,7 +113,8 @@ fn buffers_that_are_filled_one_after_the_other_have_their_own_sums() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// The bits are those of the sum in order, however the parts are distributed, also if some ranks have none.
+    /// The bits equal those of the sum in order, however the parts are distributed, even if some
+    /// ranks have none.
     #[test]
     fn a_chain_has_the_bits_of_the_sum_in_order(
         parts in (1_usize..20, prop_oneof![0_usize..9, 0_usize..20_000]).prop_flat_map(|(parts, length)| {

@@ -1,4 +1,4 @@
-//! The program, with ranks that are threads, and by `mpiexec`.
+//! Runs the program with ranks that are threads, and with `mpiexec`.
 
 use std::process::{Command, Output};
 
@@ -52,7 +52,7 @@ fn the_program_starts_its_own_ranks_or_is_started_by_mpiexec() {
     check(&run(ranks_by(&mpiexec, 3).arg(PROGRAM), &SMALL), 3);
 }
 
-/// The process that starts the ranks is asked to end, or killed. Under nohup it ignores SIGHUP.
+/// The process that starts the ranks is asked to end, or is killed. Under nohup, it ignores SIGHUP.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_rank_outlives_the_program_that_started_it() {
@@ -66,7 +66,7 @@ fn no_rank_outlives_the_program_that_started_it() {
     }
     let cases = [("TERM", Some(143)), ("INT", Some(130)), ("HUP", Some(129)), ("KILL", None), ("HUP TERM", Some(143))];
     for (number, (signals, code)) in cases.into_iter().enumerate() {
-        // A seed that no other process has.
+        // A seed that no other process uses.
         let seed = (u64::from(std::process::id()) << 8 | number as u64).to_string();
         let processes = || {
             let lines = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
@@ -75,7 +75,7 @@ fn no_rank_outlives_the_program_that_started_it() {
             });
             lines.filter(|line| line.contains(&format!("--seed\0{seed}\0"))).count()
         };
-        // Whoever runs the tests may ignore some of the signals, as under nohup or in the background.
+        // The test runner may ignore some of the signals, for example under nohup or in the background.
         let mut command = Command::new("env");
         let first = if signals == "HUP TERM" { "trap '' HUP; " } else { "" };
         command.args(["--default-signal=HUP,INT,TERM", "sh", "-c", &format!(r#"{first}exec "$0" "$@""#), PROGRAM]);
@@ -105,7 +105,7 @@ fn a_simulation_has_a_row_for_each_number_of_ranks_and_a_plot() {
         let ranks: Vec<u64> = rows.iter().map(|row| row["ranks"].as_u64().unwrap()).collect();
         assert_eq!(ranks, [1, 2, 8]);
         let speedup = |row: usize, of: &str| rows[row][of].as_f64().unwrap();
-        // One rank has no messages. It has other delays than the mean.
+        // One rank has no messages. Its delays differ from the mean.
         assert!((speedup(0, "strong_speedup") - 1.0).abs() < 0.02 && (speedup(0, "weak_speedup") - 1.0).abs() < 0.02);
         assert!(speedup(2, "weak_speedup") > speedup(2, "strong_speedup"));
     }

@@ -1,4 +1,4 @@
-//! The correlation of a 1000 × 1000 image with kernels of several sizes, separable and not.
+//! Benchmarks the correlation of a 1000 × 1000 image with kernels of several sizes, separable and not.
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@ use ndarray::ArrayView2;
 /// A named kernel of the assignment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filter {
-    /// The filter's name, which is also its picture's.
+    /// The filter's name, which is also its picture's name.
     pub name: &'static str,
     columns: usize,
     values: &'static [f32],
@@ -17,7 +17,7 @@ impl Filter {
     }
 }
 
-/// Sobel's filter: differences of columns, smoothed over three rows.
+/// Sobel's filter: differences between columns, smoothed over three rows.
 #[rustfmt::skip]
 pub const SOBEL: Filter = Filter { name: "sobel", columns: 3, values: &[
     1.0, 0.0, -1.0,
@@ -25,7 +25,7 @@ pub const SOBEL: Filter = Filter { name: "sobel", columns: 3, values: &[
     1.0, 0.0, -1.0,
 ] };
 
-/// Scharr's filter, whose response depends less on an edge's direction.
+/// Scharr's filter. Its response depends less on an edge's direction.
 #[rustfmt::skip]
 pub const SCHARR: Filter = Filter { name: "scharr", columns: 3, values: &[
      3.0, 0.0,  -3.0,
@@ -33,7 +33,7 @@ pub const SCHARR: Filter = Filter { name: "scharr", columns: 3, values: &[
      3.0, 0.0,  -3.0,
 ] };
 
-/// The assignment's filter of five rows and three columns.
+/// The assignment's filter with five rows and three columns.
 #[rustfmt::skip]
 pub const SOBEL_5X3: Filter = Filter { name: "sobel_5x3", columns: 3, values: &[
     1.0, 0.0, -1.0,
@@ -43,7 +43,7 @@ pub const SOBEL_5X3: Filter = Filter { name: "sobel_5x3", columns: 3, values: &[
     1.0, 0.0, -1.0,
 ] };
 
-/// The assignment's filter of five rows and five columns.
+/// The assignment's filter with five rows and five columns.
 #[rustfmt::skip]
 pub const SOBEL_5X5: Filter = Filter { name: "sobel_5x5", columns: 5, values: &[
     1.0, 0.0, 0.0, 0.0, -1.0,
@@ -53,7 +53,7 @@ pub const SOBEL_5X5: Filter = Filter { name: "sobel_5x5", columns: 5, values: &[
     1.0, 0.0, 0.0, 0.0, -1.0,
 ] };
 
-/// The sum of a pixel's eight neighbours, which blurs; no edge filter.
+/// The sum of a pixel's eight neighbors, a blur rather than an edge filter.
 #[rustfmt::skip]
 pub const NEIGHBOURS: Filter = Filter { name: "neighbours", columns: 3, values: &[
     1.0, 1.0, 1.0,

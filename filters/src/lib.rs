@@ -1,15 +1,18 @@
-//! Homework assignment 2, parts 3 and 4: the correlation of an image with a kernel, and the edge filters made of it.
+//! Homework assignment 2, parts 3 and 4: the correlation of an image with a kernel, and the edge
+//! filters built on it.
 //!
-//! [`correlation_trivial`] is the definition as four loops; [`correlation_rayon`] runs in parallel with SIMD kernels, in
-//! the place of the homework's `correlation_numba`; [`correlation_gpu`] runs on a GPU or, without one, on a simulator.
-//! [`sobel_operator`] is the strength of an image's edges.
+//! [`correlation_trivial`] is the definition, written as four loops. [`correlation_rayon`] runs in
+//! parallel with SIMD kernels and replaces the homework's `correlation_numba`. [`correlation_gpu`]
+//! runs on a GPU or, without one, on a simulator. [`sobel_operator`] computes the strength of an
+//! image's edges.
 //!
 //! The result has the image's shape, with zeros outside the image. For a kernel of *R* × *C*,
 //!
 //! > out\[i\]\[j\] = Σ kernel\[u\]\[v\] · image\[i + u − ⌊*R*/2⌋\]\[j + v − ⌊*C*/2⌋\],
 //!
-//! which is SciPy's `convolve2d(image, numpy.rot90(kernel, 2), mode='same')` for odd and even sizes, also of a kernel
-//! larger than the image. The pixels outside are zeros that are multiplied as any others: 0 · NaN is NaN.
+//! This is SciPy's `convolve2d(image, numpy.rot90(kernel, 2), mode='same')`, for odd and even
+//! sizes, and also for a kernel larger than the image. The zeros outside the image are multiplied
+//! like any other pixel: 0 · NaN is NaN.
 
 mod filter;
 mod on_gpu;

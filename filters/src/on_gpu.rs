@@ -6,30 +6,33 @@ use ndarray::{Array2, ArrayRef2};
 
 use crate::pixel::{Pixel, row_major};
 
-/// Maximum number of blocks of a launch; the kernels' grid-stride loops cover what is beyond the grid.
+/// Maximum number of blocks per launch. The kernels' grid-stride loops cover the elements beyond
+/// the grid.
 const MAX_BLOCKS: u32 = 1 << 20;
-/// The kernels' indices have 32 bits, and sums of two of them do not overflow.
+/// Maximum number of elements. The kernels' indices have 32 bits, and sums of two of them must not
+/// overflow.
 const MAX_ELEMENTS: usize = (1 << 31) - 1;
 
 /// Labels of the times on a GPU.
 pub mod label {
-    /// That of the fastest rung's kernel, without the ladder.
+    /// The time of the fastest rung's kernel, without the ladder.
     pub const KERNEL: &str = "CUDA kernel";
-    /// That of [`correlation_gpu`](super::correlation_gpu), with its copies.
+    /// The time of [`correlation_gpu`](super::correlation_gpu), including its copies.
     pub const WITH_COPIES: &str = "CUDA";
 }
 
-/// One version of the GPU kernel; each rung adds one idea to the one before ([`kernels_gpu::correlation`]).
+/// One version of the GPU kernel. Each rung adds one idea to the previous one
+/// ([`kernels_gpu::correlation`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rung {
     /// The definition: one thread computes one pixel.
     Naive,
     /// A tile of the image, with its halo, in shared memory.
     Tiles,
-    /// Eight pixels of a thread, and a window of eight rows in registers.
+    /// Eight pixels per thread, and a window of eight rows in registers.
     Registers,
-    /// A constant size, 3 × 3, 5 × 5 or 7 × 7, and quads of pixels, for images with a multiple of 4 columns; for other sizes
-    /// the same as [`Self::Registers`].
+    /// A constant size, 3 × 3, 5 × 5 or 7 × 7, and quads of pixels, for images with a multiple of 4
+    /// columns. For other sizes, the same as [`Self::Registers`].
     FixedSize,
 }
 
@@ -51,12 +54,12 @@ impl Rung {
 /// The errors of [`correlation_gpu`].
 #[derive(Debug, thiserror::Error)]
 pub enum CorrelationGpuError {
-    /// The image or the kernel has 2³¹ elements or more, beyond the kernels' 32-bit indices.
+    /// The image or the kernel has 2³¹ elements or more, which exceeds the kernels' 32-bit indices.
     #[error("a {rows} × {columns} image or kernel on the GPU: both must have fewer than 2³¹ elements and rows")]
     TooLarge {
-        /// Rows of what is too large.
+        /// Its number of rows.
         rows: usize,
-        /// Columns of what is too large.
+        /// Its number of columns.
         columns: usize,
     },
     /// The device failed.
@@ -64,7 +67,7 @@ pub enum CorrelationGpuError {
     Device(#[from] Error),
 }
 
-/// The correlation of `image` with `kernel` on a device; the result has the image's shape.
+/// Computes the correlation of `image` with `kernel` on a device. The result has the image's shape.
 ///
 /// # Errors
 /// If the image or the kernel has 2³¹ elements or more, or the device fails.
@@ -121,11 +124,11 @@ impl<'a> CorrelationGpu<'a> {
         })
     }
 
-    /// As many copies of the buffers as [`Device::sets_beyond_cache`] says: kernels that use them by turns find none in
-    /// the L2 cache.
+    /// Makes as many copies of the buffers as [`Device::sets_beyond_cache`] says. Kernels that
+    /// cycle through them find none in the L2 cache.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn beyond_cache<P: Pixel>(
         device: &'a Device,
         kernel: &ArrayRef2<f32>,
@@ -135,7 +138,7 @@ impl<'a> CorrelationGpu<'a> {
         (0..sets).map(|_| Self::new(device, kernel, image)).collect()
     }
 
-    /// The rungs with different kernels for these sizes, in ascending order.
+    /// The rungs that have distinct kernels for these sizes, in ascending order.
     pub fn rungs(&self) -> &'static [Rung] {
         const FIXED: [u32; 3] = [3, 5, 7];
         let Shape { columns, kernel_rows, kernel_columns, .. } = self.shape;
@@ -148,7 +151,7 @@ impl<'a> CorrelationGpu<'a> {
         if self.rungs().contains(&Rung::FixedSize) { Rung::FixedSize } else { Rung::Registers }
     }
 
-    /// Launches a rung's kernel; on a GPU the launch is asynchronous.
+    /// Launches a rung's kernel. On a GPU, the launch is asynchronous.
     ///
     /// # Errors
     /// If the device fails.
@@ -205,7 +208,7 @@ fn square<const N: usize>(coefficients: &[f32]) -> [[f32; N]; N] {
     array::from_fn(|u| array::from_fn(|v| coefficients[N * u + v]))
 }
 
-/// Rows and columns of an image or a kernel that the kernels' indices reach.
+/// Checks that the kernels' indices can address an image or a kernel, and returns its rows and columns.
 fn size((rows, columns): (usize, usize)) -> Result<[u32; 2], CorrelationGpuError> {
     let fits = rows.checked_mul(columns).is_some_and(|elements| elements.max(rows).max(columns) <= MAX_ELEMENTS);
     if fits { Ok([rows as u32, columns as u32]) } else { Err(CorrelationGpuError::TooLarge { rows, columns }) }

@@ -7,18 +7,18 @@ use rayon::prelude::*;
 
 use crate::pixel::{Pixel, Pixels, row_major};
 
-/// Pixels per task: enough to amortise the overhead of a task, the conversion of the rows that two tasks share, and the
-/// copies of the image's edges.
+/// Pixels per task: enough to amortize the overhead of a task, the conversion of the rows that two
+/// tasks share, and the copies of the image's edges.
 const PIXELS_PER_TASK: usize = 32 * 1024;
-/// Rows that the kernel computes at a time: tasks are of whole strips.
+/// Number of rows that the kernel computes at a time. Tasks consist of whole strips.
 const STRIP: usize = 4;
 
-/// The correlation of `image` with `kernel` in parallel, on rayon's current thread pool, in the place of the homework's
-/// `correlation_numba`; the result has the image's shape.
+/// Computes the correlation of `image` with `kernel` in parallel, on rayon's current thread pool.
+/// It replaces the homework's `correlation_numba`. The result has the image's shape.
 ///
-/// Each task computes a band of rows by [`kernels_cpu::correlation`], which says how. A kernel of rank one takes two
-/// passes, see [`factors`]: values above 10³⁷ may then overflow on the way. The result's bits do not depend on the
-/// number of threads.
+/// Each task computes a band of rows with [`kernels_cpu::correlation`], which explains the method.
+/// A kernel of rank one takes two passes (see [`factors`]); intermediate values may then overflow
+/// if values exceed 10³⁷. The result's bits do not depend on the number of threads.
 ///
 /// ```
 /// use ndarray::array;
@@ -30,8 +30,9 @@ pub fn correlation_rayon<P: Pixel>(kernel: &ArrayRef2<f32>, image: &ArrayRef2<P>
     row_major(image, |pixels| correlation(kernel, image.dim(), pixels))
 }
 
-/// A column and a row whose product is exactly `kernel`, so that [`correlation_rayon`] sums over the column and then over
-/// the row: *R* + *C* multiply-adds instead of *R* · *C*. None if there are none, or that would not be fewer.
+/// Factors `kernel` exactly into a column and a row. [`correlation_rayon`] then sums over the
+/// column and then over the row, which takes *R* + *C* multiply-adds instead of *R* · *C*. `None`
+/// if there are no factors, or if that is not fewer.
 ///
 /// ```
 /// let sobel = filters::SOBEL.kernel();
@@ -71,7 +72,7 @@ fn correlation(kernel: &ArrayRef2<f32>, (rows, columns): (usize, usize), image: 
         correlate(set, &kernel, &rows, out);
     });
     // report: end correlation_rayon
-    // SAFETY: the chunks cover every cell, and `correlate` initialises every element of the chunk it is given.
+    // SAFETY: the chunks cover every cell, and `correlate` initializes every element of its chunk.
     unsafe { result.set_len(image.len()) };
     match Array2::from_shape_vec((rows, columns), result) {
         Ok(result) => result,

@@ -1,4 +1,4 @@
-//! Pictures: reading JPEG and PNG files in grey, writing grey PNG files, and a picture that the program draws.
+//! Pictures: reads JPEG and PNG files in gray, writes gray PNG files, and draws a picture.
 
 mod drawing;
 mod files;
@@ -8,7 +8,8 @@ use ndarray::{Array2, ArrayRef2};
 pub use drawing::drawing;
 pub use files::{MAX_SIDE, PictureError, read_grey, write_png};
 
-/// A result as grey pixels: 0 is black and the largest absolute value white; NaN is black, an infinity white.
+/// Converts a result to gray pixels: 0 is black and the largest absolute value white. NaN is black,
+/// an infinity white.
 ///
 /// ```
 /// use ndarray::array;

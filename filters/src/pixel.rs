@@ -14,7 +14,7 @@ pub trait Pixel: Copy + sealed::Sealed {
     fn pixels(pixels: &[Self]) -> Pixels<'_>;
 }
 
-/// Pixels of either type, so that what is done with them is compiled in this crate, with its optimisation level.
+/// Pixels of either type. Their processing is compiled in this crate, with its optimization level.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Pixels<'a> {
@@ -46,7 +46,7 @@ impl<'a> Pixels<'a> {
         }
     }
 
-    /// A part of the pixels as f32, converted if they are not.
+    /// A range of the pixels as f32, converted if necessary.
     pub(crate) fn to_f32(self, range: Range<usize>) -> Cow<'a, [f32]> {
         match self {
             Self::F32(pixels) => Cow::Borrowed(&pixels[range]),
@@ -55,13 +55,14 @@ impl<'a> Pixels<'a> {
     }
 }
 
-/// Calls `work` with the pixels of an image, row-major. A row-major image is not copied; views with other strides are.
+/// Calls `work` with the pixels of an image, row-major. A row-major image is not copied, but views
+/// with other strides are.
 pub(crate) fn row_major<P: Pixel, R>(image: &ArrayRef2<P>, work: impl FnOnce(Pixels) -> R) -> R {
     let image = image.as_standard_layout();
     work(P::pixels(image.as_slice().expect("the standard layout is row-major")))
 }
 
-/// Calls `work` with the image in f32.
+/// Calls `work` with the image converted to f32.
 pub(crate) fn in_f32<P: Pixel, R>(image: &ArrayRef2<P>, work: impl FnOnce(ArrayView2<f32>) -> R) -> R {
     row_major(image, |pixels| {
         let pixels = pixels.to_f32(0..pixels.len());

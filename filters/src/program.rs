@@ -21,7 +21,7 @@ use whole_files::require_distinct;
 
 /// The correlation of an image with kernels of 3×3, 5×5 and 7×7, and edge filters: four loops, in parallel, and on the GPU
 ///
-/// The image is one that the program draws, or a file's in grey: 0.299 red + 0.587 green + 0.114 blue.
+/// The image is one that the program draws, or a file's in gray: 0.299 red + 0.587 green + 0.114 blue.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -47,11 +47,11 @@ struct Arguments {
     ladder: bool,
 }
 
-/// What is checked and timed.
+/// What to check and time.
 struct Work {
     device: Device,
     image: Array2<u8>,
-    /// The image in f32, as it is timed.
+    /// The image in f32, as used for timing.
     pixels: Array2<f32>,
     /// Kernels of random coefficients from −1 to 1.
     kernels: Vec<Array2<f32>>,
@@ -117,11 +117,11 @@ fn size_of(kernel: &ArrayRef2<f32>) -> String {
     format!("{}×{}", kernel.nrows(), kernel.ncols())
 }
 
-/// Maximum rows and columns of a kernel: its check takes a minute for the default image.
+/// Maximum rows and columns of a kernel. Its check takes a minute for the default image.
 const MAX_KERNEL_SIDE: usize = 256;
 
-/// Checks that the image, in both types, a reference in double precision with its tolerances, and three results fit into
-/// memory at the same time.
+/// Checks that memory is large enough for the image in both types, a reference in double precision
+/// with its tolerances, and three results, all at the same time.
 fn require_image_memory(rows: usize, columns: usize) -> Result<()> {
     const BYTES_PER_PIXEL: usize = 1 + 4 + 2 * 8 + 3 * 4;
     let bytes = rows.checked_mul(columns).and_then(|pixels| u64::try_from(pixels.checked_mul(BYTES_PER_PIXEL)?).ok());

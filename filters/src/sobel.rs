@@ -2,8 +2,9 @@ use ndarray::{Array2, ArrayRef2, Zip};
 
 use crate::{Pixel, correlation_rayon};
 
-/// The strength of an image's edges: √(Gx² + Gy²) for every pixel, where Gx is the correlation with `filter`, Gy that
-/// with its transpose. In parallel, on rayon's current thread pool.
+/// Computes the strength of an image's edges: √(Gx² + Gy²) for every pixel. Gx is the correlation
+/// with `filter`, and Gy the correlation with its transpose. Runs in parallel on rayon's current
+/// thread pool.
 ///
 /// ```
 /// use ndarray::Array2;

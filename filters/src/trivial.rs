@@ -2,7 +2,8 @@ use ndarray::{Array2, ArrayRef2};
 
 use crate::pixel::{Pixel, in_f32};
 
-/// The correlation of `image` with `kernel` by its definition, as four loops; the result has the image's shape.
+/// Computes the correlation of `image` with `kernel` by its definition, with four loops. The result
+/// has the image's shape.
 ///
 /// ```
 /// use ndarray::array;
@@ -23,7 +24,8 @@ fn correlation(kernel: &ArrayRef2<f32>, image: &ArrayRef2<f32>) -> Array2<f32> {
             let mut sum = 0.0;
             for u in 0..kernel_rows {
                 for v in 0..kernel_columns {
-                    // Above and left of the image the difference wraps around, beyond every row and column.
+                    // Above and left of the image, the difference wraps around to an index beyond
+                    // every row and column.
                     let row = (i + u).wrapping_sub(kernel_rows / 2);
                     let column = (j + v).wrapping_sub(kernel_columns / 2);
                     let is_inside = row < rows && column < columns;

@@ -2,22 +2,24 @@ use ndarray::{Array2, ArrayRef2, Zip};
 
 use crate::pixel::{Pixel, in_f32};
 
-/// Integers up to this one are exact in f32, and so are their sums.
+/// Integers up to this value are exact in f32, and so are their sums up to it.
 const MAX_EXACT: f64 = (1 << f32::MANTISSA_DIGITS) as f64;
 
-/// The correlation in double precision, against which results are verified.
+/// The correlation in double precision, which results are verified against.
 #[derive(Debug)]
 pub struct Reference {
     sums: Array2<f64>,
-    /// How far a result may be from each sum.
+    /// How much a result may differ from each sum.
     tolerances: Array2<f64>,
     kernel: (usize, usize),
 }
 
 impl Reference {
-    /// The correlation of `image` with `kernel` by its definition.
+    /// Computes the correlation of `image` with `kernel` by its definition.
     ///
-    /// A result may differ by *n* · ε of the sum of the terms' absolute values, for *n* coefficients; not at all if all
+    /// A result may differ by *n* · ε times the sum of the terms' absolute values, for *n*
+    /// coefficients. It must be exact if all values are integers that f32 can represent together
+    /// with their sums.
     /// values are integers that f32 represents with their sums.
     pub fn of<P: Pixel>(kernel: &ArrayRef2<f32>, image: &ArrayRef2<P>) -> Self {
         in_f32(image, |image| Self::of_f32(kernel, &image))
@@ -50,14 +52,15 @@ impl Reference {
     /// Checks a result.
     ///
     /// # Errors
-    /// The first pixel that differs, with its row and column, the value found and the value expected; or a shape mismatch.
+    /// The first pixel that differs, with its row and column, the value found and the value
+    /// expected. Also a shape mismatch.
     pub fn verify(&self, result: &ArrayRef2<f32>) -> Result<(), String> {
         let (rows, columns) = self.sums.dim();
         if result.dim() != (rows, columns) {
             return Err(format!("the result is {} × {}, expected {rows} × {columns}", result.nrows(), result.ncols()));
         }
         for (((index, &got), &sum), &tolerance) in result.indexed_iter().zip(&self.sums).zip(&self.tolerances) {
-            // Equal infinities have no difference, and a sum that is not finite has no tolerance.
+            // Equal infinities have no difference, and a non-finite sum has no tolerance.
             let is_right = match sum.is_finite() {
                 true => (f64::from(got) - sum).abs() <= tolerance,
                 false => f64::from(got) == sum || got.is_nan() && sum.is_nan(),

@@ -11,7 +11,8 @@ fn random(shape: (usize, usize), seed: u64) -> Array2<f32> {
     Array2::from_shape_simple_fn(shape, || rng.random_range(-1.0..1.0))
 }
 
-/// Image and kernel: around the tiles of each rung, even and large kernels, single rows and columns, none at all.
+/// Images and kernels: near the tiles of each rung, even and large kernels, single rows and
+/// columns, and empty ones.
 const SHAPES: [[(usize, usize); 2]; 18] = [
     [(1, 1), (1, 1)],
     [(8, 32), (3, 3)],
@@ -52,7 +53,7 @@ fn check(device: &Device) {
         let result = correlation_gpu(device, &kernel, &image).unwrap();
         assert_eq!(Reference::of(&kernel, &image).verify(&result), Ok(()));
     }
-    // An infinite coefficient times a zero outside the image is NaN.
+    // An infinite coefficient multiplied by a zero outside the image is NaN.
     let mut infinite = random((3, 3), 5);
     infinite[[0, 0]] = f32::INFINITY;
     let image = random((9, 12), 6);
@@ -60,7 +61,7 @@ fn check(device: &Device) {
     assert_eq!(Reference::of(&infinite, &image).verify(&result), Ok(()));
 }
 
-/// Pixels and coefficients that are integers leave nothing to rounding.
+/// With integer pixels and coefficients, there is no rounding.
 fn check_filters(device: &Device) {
     let image = filters::picture::drawing(70, 90);
     for filter in filters::EDGES.into_iter().chain([filters::NEIGHBOURS]) {
@@ -89,7 +90,7 @@ fn correlation_gpu_is_right_on_a_gpu_if_there_is_one() {
     }
 }
 
-/// The kernels of a fixed size are those of images with whole quads.
+/// The fixed-size kernels apply to images with whole quads.
 #[test]
 fn fixed_sizes_are_of_images_with_whole_quads() {
     let device = Device::simulator();
@@ -112,7 +113,7 @@ fn fixed_sizes_are_of_images_with_whole_quads() {
 
 #[test]
 fn correlation_gpu_rejects_what_its_indices_do_not_reach() {
-    // Without memory: one pixel, repeated.
+    // One repeated pixel, which takes no memory.
     let pixel = array![[1_u8]];
     let image = pixel.broadcast((1 << 16, 1 << 15)).unwrap();
     let error = CorrelationGpu::new(&Device::simulator(), &array![[1.0]], &image).unwrap_err();

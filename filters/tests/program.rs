@@ -1,5 +1,5 @@
-//! The program prints its checks and times or one JSON object, writes pictures, and rejects invalid input with one line and
-//! exit code 2.
+//! The program prints its checks and times or one JSON object, writes pictures, and rejects invalid
+//! input with one line and exit code 2.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use filters::picture::{read_grey, write_png};
 use ndarray::Array2;
 use serde_json::Value;
 
-/// Exit code, stdout and stderr of the program.
+/// Returns the program's exit code, stdout and stderr.
 fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = cargo_bin_cmd!("filters").args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The single message on stderr for rejected input; asserts exit code 2 and an empty stdout.
+/// Returns the single message on stderr for rejected input. Asserts exit code 2 and an empty stdout.
 fn rejection(arguments: &[&str]) -> String {
     let (code, stdout, stderr) = run(arguments);
     assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
@@ -138,7 +138,7 @@ fn filters_program_rejects_sizes_out_of_range() {
     assert!(message.contains("more memory than can be counted"), "{message}");
 }
 
-/// The PTX is checked on the interpreter, and never timed.
+/// The PTX is checked on the interpreter and never timed.
 #[test]
 fn filters_program_interprets_the_ptx() {
     if !gpu_testing::require_ptx(&kernels_gpu::PTX) {

@@ -1,4 +1,5 @@
-//! X·Xᵀ over sizes: matrices of 128 columns, as in the homework, and square ones, whose depth exceeds the cache.
+//! Benchmarks X·Xᵀ for several sizes: matrices of 128 columns, as in the homework, and square ones
+//! too deep for the cache.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use rayon::ThreadPoolBuilder;
 
 const SHAPES: [(usize, usize); 8] =
     [(250, 128), (500, 128), (784, 128), (2000, 128), (4000, 128), (250, 250), (1000, 1000), (2000, 2000)];
-/// Maximum number of multiplications at which the slow three loops are measured.
+/// Maximum number of multiplications for which the slow three loops are measured.
 const MAX_TRIVIAL_MULTIPLICATIONS: usize = 250 * 250 * 128;
 
 fn product<F: MatmulElement>(criterion: &mut Criterion, name: &str)

@@ -1,6 +1,7 @@
-//! Splits the speed-up of X·Xᵀ over three loops into steps: `cargo run -p matmul_functions --example steps -- -c 2`.
+//! Splits the speed-up of X·Xᵀ over three loops into steps: `cargo run -p matmul_functions
+//! --example steps -- -c 2`.
 //!
-//! Each step adds one idea to the step before it: vectors, register tiles, symmetry, threads.
+//! Each step adds one idea to the previous one: vectors, register tiles, symmetry, threads.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Each row's products with all rows, with sums in SIMD vectors; only the row itself is reused.
+/// Computes each row's products with all rows, with sums in SIMD vectors. Only the row itself is reused.
 fn by_vectors(x: &Array2<f32>) -> Array2<f32> {
     let (rows, columns) = x.dim();
     let transposed = Columns::new(columns, rows, |k, j| x[[j, k]]);
@@ -73,7 +74,7 @@ fn by_vectors(x: &Array2<f32>) -> Array2<f32> {
     result
 }
 
-/// Register tiles of sums over the whole square.
+/// Computes register tiles of sums over the whole square.
 fn by_tiles(x: &Array2<f32>) -> Array2<f32> {
     let (size, columns) = x.dim();
     let rows: Vec<&[f32]> =

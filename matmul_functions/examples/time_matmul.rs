@@ -14,7 +14,7 @@ use rand::rngs::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use timing::{Report, measure};
 
-/// Number of evenly spaced rows of X whose products with each other are checked.
+/// Number of evenly spaced rows of X to check: their products with each other are verified.
 const CHECKED_ROWS: usize = 100;
 
 /// Times the parallel X·Xᵀ for a matrix X of standard normal values
@@ -75,7 +75,7 @@ where
     Ok(report.finish())
 }
 
-/// Bytes of X and at most two results, at 8 bytes per element. None on overflow.
+/// Bytes of X and at most two results, at 8 bytes per element. `None` on overflow.
 fn bytes_needed(rows: usize, columns: usize) -> Option<u64> {
     let cells = rows.checked_mul(columns)?.checked_add(rows.checked_mul(rows)?.checked_mul(2)?)?;
     u64::try_from(cells.checked_mul(size_of::<f64>())?).ok()

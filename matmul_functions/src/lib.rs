@@ -1,7 +1,8 @@
 //! Homework part 3: X·Xᵀ, the product of a matrix with its own transpose.
 //!
-//! [`matmul_transpose_trivial`] is the definition as three loops; [`matmul_transpose_rayon`] is blocked, vectorized and
-//! parallel; [`matmul_transpose_gpu`] uses one block of 1024 threads, on a GPU or, without one, on a simulator.
+//! [`matmul_transpose_trivial`] is the definition, written as three loops.
+//! [`matmul_transpose_rayon`] is blocked, vectorized and parallel. [`matmul_transpose_gpu`] uses
+//! one block of 1024 threads, on a GPU or, without one, on a simulator.
 
 mod on_gpu;
 mod parallel;
@@ -17,13 +18,14 @@ pub use verify::Reference;
 
 /// The element types of the product: `f32` and `f64`.
 pub trait MatmulElement: NdFloat + kernels_cpu::Real + on_gpu::OnGpu {
-    /// [`matmul_transpose_rayon`], instantiated only in this crate: it contains the kernel for several instruction
-    /// sets, and generic code would be compiled again in every program and test.
+    /// [`matmul_transpose_rayon`], instantiated only in this crate. It contains the kernel for
+    /// several instruction sets, and generic code would be compiled again in every program and
+    /// test.
     #[doc(hidden)]
     fn product_with_transpose(x: &ArrayRef2<Self>) -> Array2<Self>;
 
-    /// [`matmul_transpose_trivial`], instantiated in this crate and so with its optimisation level, for timing in
-    /// others.
+    /// [`matmul_transpose_trivial`], instantiated in this crate and thus with its optimization
+    /// level, for timing in other crates.
     #[doc(hidden)]
     fn trivial_product_with_transpose(x: &ArrayRef2<Self>) -> Array2<Self>;
 }

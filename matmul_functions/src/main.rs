@@ -97,11 +97,12 @@ where
     Ok(report.finish())
 }
 
-/// The maximum rows and columns checked on the simulator and the interpreter, so that a check takes seconds: the
-/// homework's.
+/// Maximum rows and columns to check on the simulator and the interpreter, to keep checks within
+/// seconds: the homework's.
 const MAX_CHECKED: (usize, usize) = (784, 128);
 
-/// Checks the default kernel, or with `ladder` every rung. Without a GPU only the upper left part of a large matrix.
+/// Checks the default kernel, or every rung with `ladder`. Without a GPU, checks only the upper
+/// left part of a large matrix.
 fn check_gpu<F: MatmulElement>(report: &mut Report, device: &Device, x: &ArrayRef2<F>, ladder: bool) -> Result<()> {
     let (rows, columns) = match device.is_gpu() {
         true => x.dim(),
@@ -127,7 +128,8 @@ fn check_gpu<F: MatmulElement>(report: &mut Report, device: &Device, x: &ArrayRe
     Ok(())
 }
 
-/// Times the kernel alone, by GPU events, and the whole function including copies; with `ladder` every rung's kernel.
+/// Times the kernel alone, by GPU events, and the whole function including copies. With `ladder`,
+/// times every rung's kernel.
 fn time_cuda<F: MatmulElement>(
     report: &mut Report,
     device: &Device,
@@ -150,8 +152,8 @@ fn time_cuda<F: MatmulElement>(
     Ok(())
 }
 
-/// Bytes, as doubles, of the matrices that are alive at the same time: X, its packed transpose, and four results (the
-/// reference, its tolerance and two computed ones). None on overflow.
+/// Bytes, as doubles, of the matrices that exist at the same time: X, its packed transpose, and
+/// four results (the reference, its tolerance and two computed ones). `None` on overflow.
 fn bytes_needed(rows: usize, columns: usize) -> Option<u64> {
     let elements = rows.checked_mul(columns)?.checked_mul(4)?.checked_add(rows.checked_mul(rows)?.checked_mul(4)?)?;
     u64::try_from(elements.checked_mul(size_of::<f64>())?).ok()

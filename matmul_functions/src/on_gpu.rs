@@ -6,18 +6,18 @@ use crate::MatmulElement;
 
 /// Labels of the times on a GPU.
 pub mod label {
-    /// That of the kernel of [`MatmulGpu::fastest`](super::MatmulGpu::fastest), without the ladder.
+    /// The time of the kernel of [`MatmulGpu::fastest`](super::MatmulGpu::fastest), without the ladder.
     pub const KERNEL: &str = "CUDA kernel";
-    /// That of [`matmul_transpose_gpu`](super::matmul_transpose_gpu), with its copies.
+    /// The time of [`matmul_transpose_gpu`](super::matmul_transpose_gpu), including its copies.
     pub const WITH_COPIES: &str = "CUDA";
 }
 
-/// One version of the GPU kernel; each rung adds one idea to the one before ([`kernels_gpu::product`]).
+/// One version of the GPU kernel. Each rung adds one idea to the previous one ([`kernels_gpu::product`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rung {
     /// The definition: one thread computes one element at a time.
     Naive,
-    /// Computes the lower triangle only.
+    /// Computes only the lower triangle.
     Symmetric,
     /// Tiles in shared memory.
     Tiles,
@@ -25,15 +25,16 @@ pub enum Rung {
     Registers,
     /// 128-bit loads and double buffering.
     Buffered,
-    /// A K-block of all rows stays in shared memory. Only in single precision, and for rows of which at least
-    /// [`MIN_RESIDENT_COLUMNS`] columns fit: see [`MatmulGpu::rungs`].
+    /// A K-block of all rows stays in shared memory. Only in single precision, and only if at least
+    /// [`MIN_RESIDENT_COLUMNS`] columns of the rows fit: see [`MatmulGpu::rungs`].
     Resident,
-    /// Tiles for all multiprocessors, in more than one block. Only in single precision.
+    /// Tiles for all multiprocessors, in several blocks. Only in single precision.
     Grid,
-    /// The same tiles by tensor cores. Only where the device's PTX has the kernel.
+    /// The same tiles on tensor cores. Only if the device's PTX has the kernel.
     TensorCores,
-    /// One block by tensor cores. Only where the device's PTX has the kernel. In single precision a K-block of all rows stays in shared
-    /// memory, for rows of which at least [`TENSOR_DEPTH`](product::TENSOR_DEPTH) columns fit.
+    /// One block with tensor cores. Only if the device's PTX has the kernel. In single precision, a
+    /// K-block of all rows stays in shared memory, which must have room for at least
+    /// [`TENSOR_DEPTH`](product::TENSOR_DEPTH) columns of the rows.
     OneBlockTensor,
 }
 
@@ -51,7 +52,7 @@ impl Rung {
         Self::OneBlockTensor,
     ];
 
-    /// The rungs of one block of 1024 threads, as the homework asks, in ascending order.
+    /// The rungs with one block of 1024 threads, as the homework asks, in ascending order.
     pub const ONE_BLOCK: [Self; 7] = [
         Self::Naive,
         Self::Symmetric,
@@ -77,20 +78,20 @@ impl Rung {
         }
     }
 
-    /// Label of the time of the rung's kernel among those of the ladder.
+    /// Label of the time of the rung's kernel in the ladder.
     pub fn label(self) -> String {
         format!("{} {}", label::KERNEL, self.name())
     }
 }
 
-/// Minimum number of columns of X in shared memory for [`Rung::Resident`], unless X has fewer: with fewer, loading and
-/// storing the sums takes longer than the rung saves.
+/// Minimum number of columns of X in shared memory for [`Rung::Resident`], unless X has fewer. With
+/// fewer columns, loading and storing the sums takes longer than the rung saves.
 pub const MIN_RESIDENT_COLUMNS: u32 = 32;
 
 /// The errors of [`matmul_transpose_gpu`].
 #[derive(Debug, thiserror::Error)]
 pub enum MatmulGpuError {
-    /// X or the result has 2³² elements or more, beyond the kernels' 32-bit indices.
+    /// X or the result has 2³² elements or more, which exceeds the kernels' 32-bit indices.
     #[error("X·Xᵀ for {rows} × {columns} on the GPU: X and the result must have fewer than 2³² elements")]
     TooLarge {
         /// Rows of X.
@@ -98,7 +99,7 @@ pub enum MatmulGpuError {
         /// Columns of X.
         columns: usize,
     },
-    /// The rung has no kernel for the device, the element type and the shape: see [`MatmulGpu::rungs`].
+    /// The rung has no kernel for the device, the element type and the shape. See [`MatmulGpu::rungs`].
     #[error("X·Xᵀ on the GPU: rung {} has no kernel for this device, this element type and {rows} rows", rung.name())]
     NoKernel {
         /// The rung.
@@ -214,8 +215,8 @@ impl OnGpu for f64 {
     }
 }
 
-/// The launch of a rung's kernel for X of `rows` rows; [`Rung::Resident`] has K-blocks of `depth` columns, [`Rung::OneBlockTensor`]
-/// `tensor_blocks`. None without them.
+/// The launch configuration of a rung's kernel for X with `rows` rows. [`Rung::Resident`] has
+/// K-blocks of `depth` columns, [`Rung::OneBlockTensor`] has `tensor_blocks`. `None` without them.
 fn launch_config<F: OnGpu>(
     rung: Rung,
     rows: u32,
@@ -240,8 +241,8 @@ fn bytes_per_column(rows: u32) -> u32 {
     product::resident_stride(rows) * size_of::<F32x4>() as u32
 }
 
-/// Depth of the K-blocks of [`Rung::Resident`]: as few K-blocks as fit into `shared_bytes`, of nearly equal depth. None
-/// if fewer than [`MIN_RESIDENT_COLUMNS`] columns fit, and not all of X either.
+/// Depth of the K-blocks of [`Rung::Resident`]: as few K-blocks as fit in `shared_bytes`, of nearly
+/// equal depth. `None` if fewer than [`MIN_RESIDENT_COLUMNS`] columns fit, unless that is all of X.
 fn resident_depth((rows, columns): (u32, u32), shared_bytes: u32) -> Option<u32> {
     // The kernel's depths are even.
     let most = shared_bytes / bytes_per_column(rows) / 2 * 2;
@@ -252,15 +253,16 @@ fn resident_depth((rows, columns): (u32, u32), shared_bytes: u32) -> Option<u32>
     })
 }
 
-/// Depth of the K-blocks of [`Rung::OneBlockTensor`]: as few K-blocks as fit into `shared_bytes`, of nearly equal depth. None if not even
-/// [`TENSOR_DEPTH`](product::TENSOR_DEPTH) columns fit.
+/// Depth of the K-blocks of [`Rung::OneBlockTensor`]: as few K-blocks as fit in `shared_bytes`, of
+/// nearly equal depth. `None` if fewer than [`TENSOR_DEPTH`](product::TENSOR_DEPTH) columns fit.
 fn one_block_tensor_depth((rows, columns): (u32, u32), shared_bytes: u32) -> Option<u32> {
     let steps = columns.div_ceil(product::TENSOR_DEPTH).max(1);
     let most = shared_bytes.checked_div(product::one_block_tensor_bytes(rows)).unwrap_or(steps);
     (most > 0).then(|| product::TENSOR_DEPTH * steps.div_ceil(steps.div_ceil(most)))
 }
 
-/// X·Xᵀ on a device, by one block of 1024 threads: if `x` is *M* × *N*, the result is *M* × *M*.
+/// Computes X·Xᵀ on a device, with one block of 1024 threads. If `x` is *M* × *N*, the result is
+/// *M* × *M*.
 ///
 /// # Errors
 /// If X or the result has 2³² elements or more, or the device fails.
@@ -287,7 +289,7 @@ pub struct MatmulGpu<'a, F: MatmulElement> {
     shape: (u32, u32),
     /// Depth of the K-blocks of [`Rung::Resident`], if it has a kernel for the element type and the shape.
     depth: Option<u32>,
-    /// The K-blocks of [`Rung::OneBlockTensor`], which the device's PTX may lack too.
+    /// The K-blocks of [`Rung::OneBlockTensor`]. The device's PTX may also lack that kernel.
     tensor_blocks: Option<TensorBlocks>,
 }
 
@@ -318,9 +320,11 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
         Ok(Self { device, x, out: device.uninitialized(rows * rows)?, shape: (m, n), depth, tensor_blocks })
     }
 
-    /// The rungs with a kernel for the device, the element type and the shape, in ascending order: the first five, and in single
-    /// precision [`Rung::Grid`], and [`Rung::Resident`] where enough columns of X fit into the device's shared memory; then
-    /// [`Rung::TensorCores`] and [`Rung::OneBlockTensor`] where the device's PTX has their kernels, the latter also where columns fit.
+    /// The rungs with a kernel for the device, the element type and the shape, in ascending order.
+    /// These are the first five, and in single precision [`Rung::Grid`] and, if enough columns of X
+    /// fit in the device's shared memory, [`Rung::Resident`]. [`Rung::TensorCores`] and
+    /// [`Rung::OneBlockTensor`] follow if the device's PTX has their kernels and, for the latter,
+    /// columns fit.
     pub fn rungs(&self) -> Vec<Rung> {
         let has_kernel = |rung: &Rung| match rung {
             Rung::Resident => self.depth.is_some(),
@@ -332,8 +336,9 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
         Rung::ALL.into_iter().filter(has_kernel).collect()
     }
 
-    /// The last of [`Self::rungs`] that is one block, as the homework asks; without a GPU not [`Rung::OneBlockTensor`], whose products
-    /// take the simulator and the interpreter longer.
+    /// The last single-block rung of [`Self::rungs`], as the homework asks for one block. Without a
+    /// GPU, [`Rung::OneBlockTensor`] is excluded: its products take the simulator and the
+    /// interpreter longer.
     pub fn fastest(&self) -> Rung {
         if self.tensor_blocks.is_some() && self.device.is_gpu() {
             return Rung::OneBlockTensor;
@@ -341,7 +346,7 @@ impl<'a, F: MatmulElement> MatmulGpu<'a, F> {
         if self.depth.is_some() { Rung::Resident } else { Rung::Buffered }
     }
 
-    /// Launches a rung's kernel; on a GPU the launch is asynchronous.
+    /// Launches a rung's kernel. On a GPU, the launch is asynchronous.
     ///
     /// # Errors
     /// If the rung is not one of [`Self::rungs`], or the device fails.
@@ -381,7 +386,7 @@ mod tests {
         assert_eq!(one_block_tensor_depth((0, 0), LIMIT), Some(16));
         assert_eq!(one_block_tensor_depth((0, 50), LIMIT), Some(64));
         assert_eq!(one_block_tensor_depth((5, 0), LIMIT), Some(16));
-        // An A100, and GPUs of compute capability 8.6 and later.
+        // An A100, and GPUs with compute capability 8.6 and later.
         assert_eq!(one_block_tensor_depth((784, 128), 163 * 1024), Some(32));
         assert_eq!(one_block_tensor_depth((784, 128), 99 * 1024), Some(16));
         assert_eq!(one_block_tensor_depth((2416, 7), LIMIT), Some(16));
@@ -415,7 +420,7 @@ mod tests {
         assert_eq!(resident_depth((784, 145), LIMIT), Some(50));
         assert_eq!(resident_depth((0, 0), LIMIT), Some(2));
         assert_eq!(resident_depth((1, 5), LIMIT), Some(6));
-        // 64 KiB: a GPU of compute capability 7.5.
+        // 64 KiB: a GPU with compute capability 7.5.
         assert_eq!(resident_depth((784, 128), 64 * 1024), None);
         assert_eq!(resident_depth((784, 17), 64 * 1024), Some(18));
         assert_eq!(resident_depth((70_000, 1), LIMIT), None);

@@ -17,21 +17,26 @@ const fn panel_columns<F: MatmulElement>() -> usize {
     LINES_OF_PANEL * F::LINE
 }
 
-/// X·Xᵀ in parallel, on rayon's current thread pool: if `x` is *M* × *N*, the result is *M* × *M*.
+/// Computes X·Xᵀ in parallel, on rayon's current thread pool. If `x` is *M* × *N*, the result is
+/// *M* × *M*.
 ///
 /// Ideas:
-/// - Packing: Xᵀ is packed into panels of columns, over which register tiles of sums run. Since A = X and B = Xᵀ, both
-///   operands of a tile are packed panels, read contiguously ([`kernels_cpu::product::product_of_panels`]).
-/// - Blocking over K: a panel is split into K-blocks that stay in cache. Between two K-blocks the partial sums stay in
-///   cache too, in a small contiguous buffer rather than in the result, whose rows are far apart.
+/// - Packing: Xᵀ is packed into panels of columns, and register tiles of sums run over these
+///   panels. Since A = X and B = Xᵀ, both operands of a tile are packed panels, read contiguously
+///   ([`kernels_cpu::product::product_of_panels`]).
+/// - Blocking over K: a panel is split into K-blocks that stay in cache. Between two K-blocks, the
+///   partial sums also stay in cache, in a small contiguous buffer. In the result itself, rows are
+///   far apart.
 /// - Symmetry: only the lower triangle is computed, half the arithmetic.
-/// - Mirroring: the same task copies each panel of the lower triangle to the upper one, through a transpose in
-///   registers ([`kernels_cpu::transpose`]). Its target is prefetched during the product, which leaves the memory idle.
+/// - Mirroring: the same task copies each panel of the lower triangle to the upper one, with a
+///   transpose in registers ([`kernels_cpu::transpose`]). The target is prefetched during the
+///   product, which leaves the memory idle.
 ///
-/// Each element is one sum in ascending k, so that the result depends neither on the number of threads nor on the
-/// blocks.
+/// Each element is one sum in ascending k, so the result does not depend on the number of threads
+/// or on the blocks.
 ///
-/// Bound: compute. The lower triangle takes *M*²·*N* floating-point operations; docs/performance.md has the roofline.
+/// Bound: compute. The lower triangle takes *M*²·*N* floating-point operations. docs/performance.md
+/// has the roofline.
 ///
 /// ```
 /// use ndarray::array;
@@ -51,9 +56,9 @@ pub(crate) fn product_with_transpose<F: MatmulElement>(x: &ArrayRef2<F>) -> Arra
 
     let mut result = memory::vec_with_capacity(size * size);
     let cells = SharedCells { first: result.spare_capacity_mut().as_mut_ptr(), size };
-    // SAFETY: only this call has access to the cells, and the panels are those of `size` rows.
+    // SAFETY: only this call has access to the cells, and the panels belong to `size` rows.
     unsafe { stripes::multiply(&panels, &cells) };
-    // SAFETY: the capacity is at least size² elements, and `multiply` has initialised all of them.
+    // SAFETY: the capacity is at least size² elements, and `multiply` has initialized all of them.
     unsafe { result.set_len(size * size) };
     match Array2::from_shape_vec((size, size), result) {
         Ok(result) => result,

@@ -2,8 +2,8 @@ use ndarray::{Array2, ArrayRef2};
 
 use crate::MatmulElement;
 
-/// X·Xᵀ by its definition, in three nested loops: if `x` is *M* × *N*, the result is *M* × *M*, and its element (i, j)
-/// is Σₖ x(i, k) · x(j, k).
+/// Computes X·Xᵀ by its definition, in three nested loops. If `x` is *M* × *N*, the result is *M* ×
+/// *M* with the elements (i, j) = Σₖ x(i, k) · x(j, k).
 ///
 /// ```
 /// use ndarray::array;

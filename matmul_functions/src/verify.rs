@@ -7,7 +7,7 @@ use crate::MatmulElement;
 /// Why every element converts to a double.
 const WIDENS: &str = "f32 and f64 are no wider than f64";
 
-/// X·Xᵀ in double precision, with the tolerance for each element of a product computed in type `F`.
+/// X·Xᵀ in double precision, with a tolerance for each element of a product computed in type `F`.
 #[derive(Debug)]
 pub struct Reference {
     product: Array2<f64>,
@@ -15,12 +15,12 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The reference for `x`, by ndarray's matrix product in double precision.
+    /// Computes the reference for `x` with ndarray's matrix product in double precision.
     ///
-    /// The tolerance is the bound for a sum of n products in any order, γₙ · Σₖ |x(i, k) · x(j, k)| with γₙ = n·u / (1
-    /// − n·u) and u the unit roundoff (Higham, "Accuracy and Stability of Numerical Algorithms", 2002, section 3.1),
-    /// once for the type's own rounding and once for the reference's. It holds where no product overflows or underflows
-    /// in type `F`.
+    /// The tolerance is the bound for a sum of n products in any order, γₙ · Σₖ |x(i, k) · x(j, k)|
+    /// with γₙ = n·u / (1 − n·u) and u the unit roundoff (Higham, "Accuracy and Stability of
+    /// Numerical Algorithms", 2002, section 3.1). It is counted twice: for the type's own rounding
+    /// and for the reference's. It holds if no product overflows or underflows in type `F`.
     pub fn of<F: MatmulElement>(x: &ArrayRef2<F>) -> Self {
         let gamma = |unit_roundoff: f64| {
             let error = (x.ncols() as f64 + 1.0) * unit_roundoff;
@@ -36,7 +36,8 @@ impl Reference {
     /// Checks every element of a computed product.
     ///
     /// # Errors
-    /// The first difference, with its row, its column, the value found and the value expected; or a shape mismatch.
+    /// The first difference, with its row, its column, the value found and the value expected. Also
+    /// a shape mismatch.
     pub fn verify<F: MatmulElement>(&self, product: &ArrayRef2<F>) -> Result<(), String> {
         if product.dim() != self.product.dim() {
             let [(rows, columns), (expected, _)] = [product.dim(), self.product.dim()];

@@ -49,7 +49,7 @@ fn part3_two_rungs_are_for_single_precision_and_some_for_rows_that_fit_into_shar
     let device = Device::simulator();
     let single = Array2::<f32>::zeros((50, 40));
     assert_eq!(MatmulGpu::new(&device, &single).unwrap().rungs(), Rung::ALL);
-    // 16 columns of 3000 rows are more than 227 KiB.
+    // 16 columns of 3000 rows take more than 227 KiB.
     let (long, double) = (Array2::<f32>::zeros((3000, 40)), Array2::<f64>::zeros((50, 40)));
     let mut long = MatmulGpu::new(&device, &long).unwrap();
     let mut double = MatmulGpu::new(&device, &double).unwrap();
@@ -65,7 +65,7 @@ fn part3_two_rungs_are_for_single_precision_and_some_for_rows_that_fit_into_shar
     }
 }
 
-/// PTX for sm_75 has no kernel for tensor cores.
+/// PTX for sm_75 has no kernels for tensor cores.
 #[test]
 fn part3_the_rungs_with_tensor_cores_are_left_out_where_the_ptx_lacks_it() {
     let [oldest, ..] = gpu_testing::fresh_ptx(&kernels_gpu::PTX) else { return };

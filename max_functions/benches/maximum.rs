@@ -1,4 +1,4 @@
-//! The element-wise maximum over sizes whose data is in L2, in L3, and in newly mapped memory.
+//! Benchmarks the element-wise maximum for sizes with data in L2, in L3, and in newly mapped memory.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use rand::rngs::ChaCha8Rng;
 use rayon::ThreadPoolBuilder;
 
 const SIZES: [usize; 5] = [250, 500, 1000, 2000, 4000];
-/// Largest size at which the slow two loops are measured.
+/// Largest size for which the slow two loops are measured.
 const MAX_TRIVIAL_SIZE: usize = 500;
 
 fn maximum(criterion: &mut Criterion) {

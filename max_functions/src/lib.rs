@@ -1,7 +1,7 @@
 //! Homework part 2: the element-wise maximum of two matrices of integers.
 //!
-//! [`max_cpu`] is the definition as two loops; [`max_rayon`] runs in parallel with SIMD kernels; [`max_gpu`] uses one
-//! thread per element, on a GPU or, without one, on a simulator.
+//! [`max_cpu`] is the definition, written as two loops. [`max_rayon`] runs in parallel with SIMD
+//! kernels. [`max_gpu`] uses one thread per element, on a GPU or, without one, on a simulator.
 
 mod on_gpu;
 mod parallel;
@@ -15,7 +15,7 @@ pub use random::random_matrix;
 pub use trivial::max_cpu;
 pub use verify::verify;
 
-/// The homework's rule on [`max_gpu`], against [`max_cpu`].
+/// The homework's rule for [`max_gpu`], compared with [`max_cpu`].
 pub const RULE: timing::Rule = timing::Rule { factor: 40, baseline: "two plain loops on one core of the CPU" };
 
 /// The two matrices have different shapes.

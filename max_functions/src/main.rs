@@ -56,7 +56,7 @@ fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     report.check("max_rayon", verify(&max_rayon(&a, &b)?, &a, &b));
     report.check_on("max_gpu", &device.remark(), verify(&max_gpu(&device, &a, &b)?, &a, &b));
     if device.is_gpu() {
-        // The homework has no such version: it is checked where it is timed.
+        // The homework has no such version, so it is checked where it is timed.
         let mut work = MaxGpu::new(&device, &a, &b)?;
         work.launch_quads()?;
         report.check("max_gpu, four elements a thread", verify(&work.result()?, &a, &b));
@@ -73,8 +73,8 @@ fn measure_all(arguments: &Arguments, threads: usize) -> Result<ExitCode> {
     Ok(report.finish())
 }
 
-/// Times each kernel alone, by GPU events, with matrices in memory and in the L2 cache, and the whole function including
-/// copies.
+/// Times each kernel alone, by GPU events, with matrices in memory and in the L2 cache. Also times
+/// the whole function, including copies.
 fn time_cuda(
     report: &mut Report,
     device: &Device,
@@ -109,7 +109,7 @@ fn time_cuda(
     Ok(())
 }
 
-/// Bytes of the two matrices and the two results that are alive at the same time. `None` on overflow.
+/// Bytes of the two matrices and the two results, which exist at the same time. `None` on overflow.
 fn bytes_needed(rows: usize, columns: usize) -> Option<u64> {
     u64::try_from(rows.checked_mul(columns)?.checked_mul(4 * size_of::<i32>())?).ok()
 }

@@ -4,22 +4,23 @@ use ndarray::{Array2, ArrayRef2};
 
 use crate::ShapeMismatch;
 
-/// Threads per block, as in the homework: 1000 blocks of 1000 threads for 1000 × 1000 elements.
+/// Number of threads per block, as in the homework: 1000 blocks of 1000 threads for 1000 × 1000 elements.
 const THREADS: u32 = 1000;
-/// Maximum number of blocks of a launch; the kernel's grid-stride loop covers the elements beyond the grid.
+/// Maximum number of blocks per launch. The kernel's grid-stride loop covers the elements beyond
+/// the grid.
 const MAX_BLOCKS: usize = 1_000_000;
 
 /// Labels of the times on a GPU.
 pub mod label {
-    /// The kernel's, with matrices in the GPU's memory.
+    /// The kernel's time, with matrices in the GPU's memory.
     pub const KERNEL: &str = "CUDA kernel";
-    /// The kernel's, with matrices in the L2 cache.
+    /// The kernel's time, with matrices in the L2 cache.
     pub const KERNEL_IN_L2: &str = "CUDA kernel in L2";
-    /// That of the kernel with four elements per thread, with matrices in the GPU's memory.
+    /// The time of the kernel with four elements per thread, with matrices in the GPU's memory.
     pub const QUADS: &str = "CUDA kernel, four elements a thread";
     /// The same, with matrices in the L2 cache.
     pub const QUADS_IN_L2: &str = "CUDA kernel, four elements a thread, in L2";
-    /// That of [`max_gpu`](super::max_gpu), with its copies.
+    /// The time of [`max_gpu`](super::max_gpu), including its copies.
     pub const WITH_COPIES: &str = "CUDA";
 }
 
@@ -63,11 +64,11 @@ pub struct MaxGpu<'a> {
 }
 
 impl<'a> MaxGpu<'a> {
-    /// As many copies of the matrices and the result as [`Device::sets_beyond_cache`] says: kernels that use them by turns
-    /// find none in the L2 cache.
+    /// Makes as many copies of the matrices and the result as [`Device::sets_beyond_cache`] says.
+    /// Kernels that cycle through them find none in the L2 cache.
     ///
     /// # Errors
-    /// As [`Self::new`].
+    /// The errors of [`Self::new`].
     pub fn beyond_cache(device: &'a Device, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Vec<Self>, MaxGpuError> {
         let sets = device.sets_beyond_cache(3 * size_of::<i32>() * a.len());
         (0..sets).map(|_| Self::new(device, a, b)).collect()
@@ -87,7 +88,7 @@ impl<'a> MaxGpu<'a> {
         Ok(Self { device, a: copy(a)?, b: copy(b)?, out, shape })
     }
 
-    /// Launches the homework's kernel, one element per thread; on a GPU the launch is asynchronous.
+    /// Launches the homework's kernel, with one element per thread. On a GPU, the launch is asynchronous.
     ///
     /// # Errors
     /// If the device fails.
@@ -97,7 +98,8 @@ impl<'a> MaxGpu<'a> {
         Ok(())
     }
 
-    /// Launches the kernel with four elements per thread, in a quarter of the blocks; on a GPU the launch is asynchronous.
+    /// Launches the kernel with four elements per thread, in a quarter of the blocks. On a GPU, the
+    /// launch is asynchronous.
     ///
     /// # Errors
     /// If the device fails.
@@ -120,7 +122,7 @@ impl<'a> MaxGpu<'a> {
     }
 }
 
-/// The launch of this many threads; None if there are none.
+/// The launch configuration for this many threads; `None` if there are none.
 fn config(threads: usize) -> Option<LaunchConfig> {
     let blocks = threads.div_ceil(THREADS as usize).min(MAX_BLOCKS);
     (blocks > 0).then(|| LaunchConfig::new(blocks as u32, THREADS))

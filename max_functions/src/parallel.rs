@@ -13,12 +13,12 @@ const ELEMENTS_PER_TASK: usize = 32 * 1024;
 /// Bytes of a core's L2 cache on current servers.
 const L2_BYTES: usize = 2 << 20;
 
-/// The element-wise maximum in parallel, on rayon's current thread pool, in place of the homework's `max_numba`. `a`,
-/// `b` and the result are *M* × *N*.
+/// Computes the element-wise maximum in parallel, on rayon's current thread pool. It replaces the
+/// homework's `max_numba`. `a`, `b` and the result are *M* × *N*.
 ///
-/// Bound: memory bandwidth. The kernel writes the result to uninitialised memory, so that each cache line is written
-/// only once. Results larger than the caches are written with non-temporal stores ([`kernels_cpu::maximum`]), and large
-/// results are in huge pages ([`kernels_cpu::memory`]).
+/// Bound: memory bandwidth. The kernel writes the result to uninitialized memory, so each cache
+/// line is written only once. Results larger than the caches are written with non-temporal stores
+/// ([`kernels_cpu::maximum`]), and large results are in huge pages ([`kernels_cpu::memory`]).
 ///
 /// # Errors
 /// If the shapes of `a` and `b` differ.
@@ -32,7 +32,7 @@ const L2_BYTES: usize = 2 << 20;
 #[allow(unsafe_code)]
 pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, ShapeMismatch> {
     ShapeMismatch::check(a.dim(), b.dim())?;
-    // Row-major matrices are not copied; views with other strides are.
+    // Row-major matrices are not copied, but views with other strides are.
     let (a, b) = (a.as_standard_layout(), b.as_standard_layout());
     let [a_values, b_values] = [&a, &b].map(|matrix| matrix.as_slice().expect("the standard layout is row-major"));
 
@@ -47,8 +47,8 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
         .zip(b_values.par_chunks(ELEMENTS_PER_TASK))
         .for_each(|((cells, a), b): ((&mut [MaybeUninit<i32>], _), _)| maximum(set, a, b, cells, stores));
     // report: end max_rayon
-    // SAFETY: `cells`, `a_values` and `b_values` have the same length, since the shapes are equal, so the zipped chunks
-    // cover every cell, and `maximum` initialises every element of the chunk it is given.
+    // SAFETY: the shapes are equal, so `cells`, `a_values` and `b_values` have the same length and
+    // the zipped chunks cover every cell. `maximum` initializes every element of its chunk.
     unsafe { result.set_len(a.len()) };
     match Array2::from_shape_vec(a.dim(), result) {
         Ok(result) => Ok(result),
@@ -56,9 +56,10 @@ pub fn max_rayon(a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<Array2<i32>, 
     }
 }
 
-/// Chooses non-temporal stores if a thread's share of the operands and the result exceeds its core's L2, and all of
-/// them exceed an L3 victim cache of `l3_victim_bytes` (0 without one). Results whose memory the system maps for every
-/// call are stored through the cache: page faults have just brought their lines there.
+/// Chooses non-temporal stores if a thread's part of the operands and the result exceeds its core's
+/// L2, and all of them exceed an L3 victim cache of `l3_victim_bytes` (0 without one). If the
+/// system maps a result's memory at every call, it is stored through the cache: page faults have
+/// just brought its lines there.
 fn stores_for(elements: usize, threads: usize, l3_victim_bytes: usize) -> Stores {
     let result = elements * size_of::<i32>();
     let exceeds_caches = 3 * (result / threads) > L2_BYTES && 3 * result > l3_victim_bytes;

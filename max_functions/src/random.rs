@@ -2,8 +2,8 @@ use kernels_cpu::memory;
 use ndarray::Array2;
 use rand::{Rng, RngExt};
 
-/// The homework's input: a matrix of random integers 0…255. Large matrices are in huge pages ([`kernels_cpu::memory`]),
-/// as NumPy's are.
+/// The homework's input: a matrix of random integers 0…255. Like NumPy's, large matrices are in
+/// huge pages ([`kernels_cpu::memory`]).
 ///
 /// # Panics
 /// If there are more elements than an array can have.

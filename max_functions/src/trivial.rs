@@ -2,7 +2,8 @@ use ndarray::{Array2, ArrayRef2};
 
 use crate::ShapeMismatch;
 
-/// The element-wise maximum by its definition, as two loops: `a`, `b` and the result are *M* × *N*.
+/// Computes the element-wise maximum by its definition, with two loops. `a`, `b` and the result are
+/// *M* × *N*.
 ///
 /// # Errors
 /// If the shapes of `a` and `b` differ.

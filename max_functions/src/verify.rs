@@ -3,8 +3,8 @@ use ndarray::ArrayRef2;
 /// Checks that `maximum` is the element-wise maximum of `a` and `b`, element by element.
 ///
 /// # Errors
-/// The first difference, with its row and column, the value found, the value expected, and its operands; or a shape
-/// mismatch.
+/// The first difference, with its row and column, the value found, the value expected, and its
+/// operands. Also a shape mismatch.
 pub fn verify(maximum: &ArrayRef2<i32>, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<(), String> {
     if maximum.dim() != a.dim() {
         let [(rows, columns), (expected_rows, expected_columns)] = [maximum.dim(), a.dim()];

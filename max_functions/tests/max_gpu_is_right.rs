@@ -9,8 +9,8 @@ fn matrix(rows: usize, columns: usize, factor: usize) -> Array2<i32> {
     Array2::from_shape_fn((rows, columns), |(i, j)| ((i * columns + j) * factor % 256) as i32)
 }
 
-/// The check of `max_gpu` and of the kernel with four elements per thread on these matrices; the fault that the simulator
-/// has found is a failure, too.
+/// Checks `max_gpu` and the kernel with four elements per thread on these matrices. An error
+/// reported by the simulator is a failure too.
 fn is_right(device: &Device, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<(), Failure> {
     let maximum = max_gpu(device, a, b).map_err(|error| format!("max_gpu: {error}"))?;
     check("max_gpu", verify(&maximum, a, b))?;
@@ -23,7 +23,7 @@ fn is_right(device: &Device, a: &ArrayRef2<i32>, b: &ArrayRef2<i32>) -> Result<(
     check("launch_quads", verify(&maximum, a, b))
 }
 
-/// A million elements take 250 blocks: all of them are resident at once on a GPU with 125 multiprocessors.
+/// A million elements take 250 blocks. A GPU with 125 multiprocessors can hold all of them at once.
 #[test]
 fn part2_quads_take_a_quarter_of_the_threads() {
     let device = Device::simulator();

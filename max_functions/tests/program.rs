@@ -5,14 +5,14 @@ use std::thread::available_parallelism;
 use assert_cmd::cargo::cargo_bin_cmd;
 use serde_json::Value;
 
-/// Exit code, stdout and stderr of the program.
+/// Returns the program's exit code, stdout and stderr.
 fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     let output = cargo_bin_cmd!("max_functions").args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// The single message on stderr for rejected input; asserts exit code 2 and an empty stdout.
+/// Returns the single message on stderr for rejected input. Asserts exit code 2 and an empty stdout.
 fn rejection(arguments: &[&str]) -> String {
     let (code, stdout, stderr) = run(arguments);
     assert_eq!((code, stdout.as_str()), (Some(2), ""), "{stderr}");
@@ -102,7 +102,7 @@ fn part2_program_rejects_more_threads_and_repeats_than_it_can_count() {
     }
 }
 
-/// An ignored KERNELS_CPU would make a comparison of instruction sets compare one with itself.
+/// If KERNELS_CPU were ignored, a comparison of two instruction sets would compare one set with itself.
 #[test]
 fn part2_program_rejects_an_unknown_or_unsupported_instruction_set() {
     let lacking = if cfg!(target_arch = "aarch64") { "avx2" } else { "neon" };
@@ -114,7 +114,8 @@ fn part2_program_rejects_an_unknown_or_unsupported_instruction_set() {
     }
 }
 
-/// A terminal would interpret them, and an argument may be a file name from an untrusted source.
+/// A terminal would interpret control characters, and an argument may be a file name from an
+/// untrusted source.
 #[test]
 fn part2_program_escapes_control_characters_of_its_arguments() {
     let message = rejection(&["\u{1b}[31m\u{202e}x"]);
@@ -137,7 +138,7 @@ fn part2_program_rejects_a_size_that_overflows_in_one_line() {
     assert!(stderr.contains("more memory than can be counted"), "{stderr}");
 }
 
-/// The PTX is checked on the interpreter, and never timed.
+/// The PTX is checked on the interpreter and never timed.
 #[test]
 fn part2_program_interprets_the_ptx() {
     if !gpu_testing::require_ptx(&kernels_gpu::PTX) {
@@ -172,7 +173,7 @@ fn part2_program_lists_every_device() {
     assert!(rejection(&["--device", "gpu"]).contains("'gpu'"));
 }
 
-/// `--device cuda` without a driver is an error; the test does not depend on this machine's driver.
+/// `--device cuda` without a driver is an error. The test does not depend on this machine's driver.
 #[test]
 fn part2_program_with_cuda_requested_says_why_it_cannot_use_it() {
     let output = cargo_bin_cmd!("max_functions")

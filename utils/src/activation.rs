@@ -1,6 +1,6 @@
 use ndarray::{Array, ArrayRef, Dimension, NdFloat};
 
-/// The logistic function σ(x) = 1 / (1 + e⁻ˣ) of every element; the result has the shape of `x`.
+/// Computes the logistic function σ(x) = 1 / (1 + e⁻ˣ) of every element. The result has the shape of `x`.
 ///
 /// ```
 /// use ndarray::array;
@@ -10,8 +10,8 @@ pub fn sigmoid<A: NdFloat, D: Dimension>(x: &ArrayRef<A, D>) -> Array<A, D> {
     x.mapv(sigmoid_scalar)
 }
 
-/// The derivative of the logistic function, σ′(x) = σ(x) · (1 − σ(x)), of every element; the result has the shape of
-/// `x`.
+/// Computes the derivative of the logistic function, σ′(x) = σ(x) · (1 − σ(x)), for every element.
+/// The result has the shape of `x`.
 ///
 /// ```
 /// use ndarray::array;
@@ -23,7 +23,8 @@ pub fn sigmoid_prime<A: NdFloat, D: Dimension>(x: &ArrayRef<A, D>) -> Array<A, D
 
 /// The logistic function σ(x) = 1 / (1 + e⁻ˣ) of one value. Propagates NaN.
 ///
-/// With e = e^−|x|, which never overflows, it is 1 / (1 + e) for x ≥ 0 and, expanded by eˣ, e / (1 + e) for x < 0.
+/// With e = e^−|x|, which never overflows, it is 1 / (1 + e) for x ≥ 0 and e / (1 + e) for x < 0
+/// (both terms of the fraction multiplied by eˣ).
 ///
 /// ```
 /// assert_eq!(utils::sigmoid_scalar(0.0_f32), 0.5);
@@ -37,8 +38,8 @@ pub fn sigmoid_scalar<A: NdFloat>(x: A) -> A {
 
 /// The derivative of the logistic function of one value. Propagates NaN.
 ///
-/// σ(x) · (1 − σ(x)) = e / (1 + e)² with e = e^−|x|: the same for x and −x, and without the cancellation of 1 − σ(x)
-/// for large x.
+/// σ(x) · (1 − σ(x)) = e / (1 + e)² with e = e^−|x|. This form is the same for x and −x and avoids
+/// the cancellation in 1 − σ(x) for large x.
 ///
 /// ```
 /// assert_eq!(utils::sigmoid_prime_scalar(0.0_f32), 0.25);

@@ -2,11 +2,12 @@ use ndarray::{ArrayRef, ArrayView, Axis, RemoveAxis};
 
 use crate::UtilsError;
 
-/// Splits `data` and `labels` along axis 0, the axis of examples, into batches of `batch_size` examples, in order. The
-/// last batch is smaller if `batch_size` does not divide the number of examples.
+/// Splits `data` and `labels` along axis 0, the axis of examples, into consecutive batches of
+/// `batch_size` examples. The last batch is smaller if `batch_size` does not divide the number of
+/// examples.
 ///
-/// If `data` is *N* × … and `labels` *N* × …, batch *k* is a pair of views that begin at example *k*·`batch_size`;
-/// nothing is copied.
+/// If `data` is *N* × … and `labels` *N* × …, batch *k* is a pair of views that begin at example
+/// *k*·`batch_size`. Nothing is copied.
 ///
 /// # Errors
 /// If `batch_size` is 0, if `data` and `labels` have different lengths along axis 0, or if one of them has no axis.

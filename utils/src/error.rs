@@ -9,7 +9,7 @@ pub enum UtilsError {
         /// Its argument `sizes`.
         sizes: Vec<usize>,
     },
-    /// A layer without neurons.
+    /// A layer has no neurons.
     #[error("{operation}: layer sizes {sizes:?}: layer {layer} is empty, but every layer has at least 1 neuron")]
     EmptyLayer {
         /// Name of the function.
@@ -19,10 +19,10 @@ pub enum UtilsError {
         /// Index of the layer; 0 is the input.
         layer: usize,
     },
-    /// A batch size of 0.
+    /// The batch size is 0.
     #[error("create_batches: batch_size is 0, but a batch has at least 1 example")]
     ZeroBatchSize,
-    /// An array of dimension 0, which has no axis of examples.
+    /// An array of dimension 0 has no axis of examples.
     #[error("create_batches: data of shape {data:?} and labels of shape {labels:?}: both need an axis of examples")]
     NoExampleAxis {
         /// Shape of the data.
@@ -38,7 +38,7 @@ pub enum UtilsError {
         /// Shape of the labels.
         labels: Vec<usize>,
     },
-    /// Two lists of different lengths.
+    /// Two lists have different lengths.
     #[error("add_elementwise: a list of {a} and a list of {b} arrays: the lists must have the same length")]
     ListLengthMismatch {
         /// Length of the first list.
@@ -46,7 +46,7 @@ pub enum UtilsError {
         /// Length of the second list.
         b: usize,
     },
-    /// Two arrays of different shapes at the same index of their lists.
+    /// Two arrays at the same index of their lists have different shapes.
     #[error("add_elementwise: arrays of shape {a:?} and {b:?} at index {index}: the shapes must be the same")]
     ArrayShapeMismatch {
         /// Index of the arrays in the lists.

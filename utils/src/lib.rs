@@ -1,8 +1,8 @@
 //! Homework part 1: the building blocks of a neural network.
 //!
-//! A network is described by its layers' sizes, input first. The weights from layer *i* to layer *j* have shape
-//! sizeᵢ × sizeⱼ and the biases of layer *j* have length sizeⱼ, so that an image is a row vector x and the layer's
-//! input is x·W + b.
+//! A network is described by its layers' sizes, input first. The weights from layer *i* to layer
+//! *j* have shape sizeᵢ × sizeⱼ, and the biases of layer *j* have length sizeⱼ. An image is thus a
+//! row vector x, and the layer's input is x·W + b.
 //!
 //! All functions support `f32` and `f64`.
 

@@ -2,11 +2,13 @@ use ndarray::{Array, ArrayBase, Data, Dimension, NdFloat, Zip};
 
 use crate::UtilsError;
 
-/// Adds two lists of arrays: array *k* of the result is `a[k]` + `b[k]`, element by element. Shapes may differ along
-/// the list, as those of a network's weights do, but not between `a[k]` and `b[k]`; nothing is broadcast.
+/// Adds two lists of arrays: array *k* of the result is `a[k]` + `b[k]`, element by element. Shapes
+/// may vary along the list, as with a network's weights, but `a[k]` and `b[k]` must have the same
+/// shape. Nothing is broadcast.
 ///
 /// # Errors
-/// If the lists have different lengths, or `a[k]` and `b[k]` have different shapes; the error has the first such *k*.
+/// If the lists have different lengths, or `a[k]` and `b[k]` have different shapes. The error
+/// contains the first such *k*.
 ///
 /// ```
 /// use ndarray::array;

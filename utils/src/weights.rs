@@ -22,12 +22,12 @@ impl RandomFloat for f64 {
     }
 }
 
-/// Random weights for a network with the given layer sizes: for each pair of consecutive layers a matrix of shape
-/// fan_in × fan_out, uniform in ±1/√fan_in.
+/// Random weights for a network with the given layer sizes. Each pair of consecutive layers has a
+/// matrix of shape fan_in × fan_out, uniform in ±1/√fan_in.
 ///
-/// This is equation 1 of Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks"
-/// (AISTATS 2010). It gives a weight the variance 1/(3·fan_in), so that the sum into a neuron is of order 1 however
-/// wide the layer below is.
+/// This is equation 1 of Glorot and Bengio, "Understanding the difficulty of training deep
+/// feedforward neural networks" (AISTATS 2010). It gives a weight the variance 1/(3·fan_in), so the
+/// sum into a neuron is of order 1 whatever the width of the layer below.
 ///
 /// The weights are drawn layer by layer and row by row: the same seed gives the same weights.
 ///

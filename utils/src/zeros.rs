@@ -2,7 +2,8 @@ use ndarray::{Array1, Array2, NdFloat};
 
 use crate::UtilsError;
 
-/// Zeros in the shape of a network's weights: for each pair of consecutive layers a matrix of shape fan_in × fan_out.
+/// Zeros in the shape of a network's weights: a matrix of shape fan_in × fan_out for each pair of
+/// consecutive layers.
 ///
 /// # Errors
 /// If there are fewer than two layers, or one of them has size 0.

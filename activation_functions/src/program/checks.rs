@@ -1,4 +1,4 @@
-//! The checks before any timing: every version against double precision.
+//! Checks every version against double precision before any timing.
 
 use activation_functions::{
     ActivationGpu, Step, TOLERANCE, TOLERANCE_FAST, Version, activate, activate_rayon, fused_rayon, normalize,
@@ -11,7 +11,7 @@ use timing::Report;
 
 use super::Input;
 
-/// Maximum number of values checked on the simulator and the interpreter: the exercise's.
+/// Maximum number of values to check on the simulator and the interpreter: the exercise's number.
 const MAX_CHECKED: usize = 1_000_000;
 
 pub(super) fn run(report: &mut Report, device: &Device, input: Input) -> Result<()> {
@@ -50,7 +50,7 @@ impl Checks<'_> {
         Ok(())
     }
 
-    /// Checks every kernel; without a GPU at most the first [`MAX_CHECKED`] values.
+    /// Checks every kernel. Without a GPU, checks at most the first [`MAX_CHECKED`] values.
     fn gpu(&mut self, device: &Device, input: Input) -> Result<()> {
         let number = match device.is_gpu() {
             true => input.values.len(),

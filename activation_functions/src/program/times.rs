@@ -1,4 +1,5 @@
-//! Timing of the CPU versions, and on a GPU of each version by GPU events and with the copies of input and result.
+//! Times the CPU versions and, on a GPU, each version by GPU events and with the copies of input
+//! and result.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +16,7 @@ use super::Input;
 
 pub(super) fn cpu(report: &mut Report, input: Input, threads: usize, repeats: NonZeroUsize) {
     let Input { values, weights } = input;
-    // The time includes the freeing of intermediates, as in the exercise.
+    // As in the exercise, the time includes freeing the intermediates.
     let trivial = || weigh(&normalize(values), weights).map(|weighed| activate(&weighed));
     report.time("CPU", ", three passes", measure(repeats, trivial));
     let parallel = || weigh_rayon(&normalize_rayon(values), weights).map(|weighed| activate_rayon(&weighed));
@@ -27,8 +28,8 @@ pub(super) fn cpu(report: &mut Report, input: Input, threads: usize, repeats: No
     report.speedup("Rayon fused", "Rayon");
 }
 
-/// Times every version with reused buffers, its kernels with data in memory and in the L2 cache, and last three launches
-/// with copies to the host and back after every step.
+/// Times every version with reused buffers, and its kernels with data in memory and in the L2
+/// cache. Finally times three launches with copies to the host and back after every step.
 pub(super) fn cuda(report: &mut Report, device: &Device, input: Input, repeats: NonZeroUsize) -> Result<()> {
     let mut sets = ActivationGpu::beyond_cache(device, input.values, input.weights)?;
     let count = sets.len();
@@ -50,7 +51,7 @@ pub(super) fn cuda(report: &mut Report, device: &Device, input: Input, repeats: 
         time_whole(report, version.label(), "with copies", repeats, whole)?;
     }
 
-    // The first is the warm-up.
+    // The first one is the warm-up.
     let seconds = (0..=repeats.get()).map(|_| kernels_alone(device, &mut work)).skip(1).collect::<Result<_, _>>()?;
     time_kernel(report, &format!("{} kernel", label::COPIED), device, seconds)?;
     let whole = || -> Result<_, ActivationGpuError> {

@@ -1,4 +1,4 @@
-//! `verify` accepts a step's results and locates the first difference of anything else.
+//! `verify` accepts a step's results and locates the first difference in any other result.
 
 use activation_functions::{Step, TOLERANCE, TOLERANCE_FAST, fused_rayon, verify};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Times all-reduce by messages, naive and on a ring, beside MPI's own.
+//! Times the naive and the ring all-reduce by messages, next to MPI's own.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
@@ -46,13 +46,14 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<ExitCode> {
         let done = measure_all(arguments, universe.world(), &universe.version());
         return done.or_else(|error| {
             note!("error: {error}");
-            // The other ranks may wait for this one.
+            // The other ranks may be waiting for this one.
             universe.world().abort(BAD_INPUT)
         });
     }
     let ranks = arguments.ranks.get();
     let longest = arguments.lengths.iter().copied().max().unwrap_or(0);
-    // A rank has its own buffer, the result, and what arrives; threads have the messages in transit, too.
+    // A rank has its own buffer, the result, and received data. Threads also hold the messages in
+    // transit.
     let bytes = longest.checked_mul(8).and_then(|bytes| bytes.checked_mul(ranks * (3 + ranks)));
     require_memory(
         &format!("all-reduce of {longest} f64 by {}", counted(ranks, "rank")),
@@ -75,7 +76,7 @@ pub(crate) fn run(arguments: &MeasureArguments) -> Result<ExitCode> {
     ended.into_iter().next().context("there is a rank 0")
 }
 
-/// Checks and measures every function; rank 0 prints.
+/// Checks and measures every function. Rank 0 prints.
 fn measure_all(arguments: &MeasureArguments, world: &Communicator, library: &str) -> Result<ExitCode, Error> {
     let (rank, ranks) = (world.rank(), world.size());
     let is_first = rank == 0;

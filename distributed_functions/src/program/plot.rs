@@ -1,4 +1,4 @@
-//! A plot of simulated speed-ups over the number of ranks, as an SVG file.
+//! A plot of simulated speed-ups against the number of ranks, as an SVG file.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub(super) fn write(path: &Path, by_network: &[(String, &[Row])]) -> Result<()> 
         .map_err(|error| anyhow!("{}: cannot be written: {error}", path.display()))
 }
 
-/// A panel: its title, and the speed-up of a row.
+/// A panel: its title, and a function that returns a row's speed-up.
 type Panel = (&'static str, fn(&Row) -> f64);
 
 const PANELS: [Panel; 3] = [
@@ -37,7 +37,7 @@ const PANELS: [Panel; 3] = [
     ("Asynchronous: workers and masters", |row| row.async_speedup),
 ];
 
-/// Three panels: a line for each network, and the ideal.
+/// Draws three panels, each with a line for each network and the ideal line.
 fn draw(by_network: &[(String, &[Row])]) -> Result<String, Box<dyn std::error::Error>> {
     let ranks = || by_network.iter().flat_map(|(_, rows)| rows.iter().map(|row| row.ranks as f64));
     let (least, most) = ranks().fold((f64::INFINITY, 1.0_f64), |(least, most), n| (least.min(n), most.max(n)));

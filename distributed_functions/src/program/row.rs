@@ -2,17 +2,17 @@
 
 use serde::Serialize;
 
-/// What a number of ranks would do on a network.
+/// Predictions for a number of ranks on a network.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Row {
     pub(super) ranks: usize,
-    /// A step on the whole batch, in seconds, and its speed-up over one rank.
+    /// Seconds of a step on the whole batch, and its speed-up over one rank.
     pub(super) strong_seconds: f64,
     pub(super) strong_speedup: f64,
-    /// A step on a batch for each rank; the speed-up is that of the images a second.
+    /// Seconds of a step on one batch per rank. The speed-up compares images per second.
     pub(super) weak_seconds: f64,
     pub(super) weak_speedup: f64,
-    /// Workers with a batch each; besides them there are masters.
+    /// Images per second for workers with a batch each. The masters are additional ranks.
     pub(super) async_images_per_second: f64,
     pub(super) async_speedup: f64,
     pub(super) staleness: f64,

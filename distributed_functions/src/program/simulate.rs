@@ -1,4 +1,4 @@
-//! `simulate`: distributed training on machines that one does not have.
+//! `simulate`: simulates distributed training on machines that are not available.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use super::row::Row;
 
 #[derive(Args)]
 pub(crate) struct SimulateArguments {
-    /// Numbers of ranks, at most 4096 each; the simulation of that many takes some ten seconds
+    /// Numbers of ranks, at most 4096 each; simulating that many takes about ten seconds
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_simulated)]
     #[arg(default_values = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024", "2048", "4096"])]
     ranks: Vec<NonZeroUsize>,
@@ -39,13 +39,13 @@ pub(crate) struct SimulateArguments {
     /// Update of all parameters, in microseconds
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 35.0, value_parser = parse_time)]
     update_time: f64,
-    /// Addition of an arrived gradient, in gigabytes a second
+    /// Rate of adding received gradients, in gigabytes per second
     #[arg(long, value_name = "GB/S", default_value_t = 10.0, value_parser = parse_rate)]
     add_rate: f64,
-    /// Mean delay of a computation, as a share of it: the slowest rank counts
+    /// Mean delay of a computation, as a fraction of it: the slowest rank counts
     #[arg(long, value_name = "SHARE", default_value_t = 0.02, value_parser = parse_time)]
     jitter: f64,
-    /// Number of masters besides the workers of asynchronous training
+    /// Number of masters in addition to the workers of asynchronous training
     #[arg(long, value_name = "M", default_value = "2", value_parser = parse_count)]
     masters: NonZeroUsize,
     /// Number of cores that all ranks share [default: a core for each rank]
@@ -62,7 +62,7 @@ pub(crate) struct SimulateArguments {
     json: bool,
 }
 
-/// A network, and how it was given.
+/// A network, with the text that specified it.
 #[derive(Clone, Debug)]
 struct NamedNetwork {
     gigabits: f64,
@@ -100,15 +100,16 @@ fn parse_network(text: &str) -> Result<NamedNetwork, String> {
     Ok(NamedNetwork { gigabits, microseconds, network })
 }
 
-/// Steps of a simulation: the means of fewer steps are of fewer delays, but those of many ranks take long.
+/// Number of steps of a simulation. Fewer steps average over fewer delays, but steps of many ranks
+/// take long.
 fn steps(ranks: usize) -> usize {
     if ranks < 256 { 20 } else { 1 }
 }
 
-/// Maximum seconds of a simulated step: far more would not fit a time.
+/// Maximum seconds of a simulated step. Far longer steps would overflow the time type.
 const LONGEST: f64 = 86_400.0;
 
-/// Batches of each worker.
+/// Number of batches per worker.
 const BATCHES: usize = 20;
 
 pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode> {
@@ -137,7 +138,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode> {
     let row = |(network, ranks): (&NamedNetwork, usize)| {
         let cores = arguments.cores.map_or(ranks, NonZeroUsize::get);
         let step = |samples| synchronous_on(ranks, cores, samples, &workload, network.network, steps(ranks));
-        // The largest share counts.
+        // The rank with the largest part determines the time.
         let (strong, weak) = (step((batch.get().div_ceil(ranks)) as f64), step(samples));
         let Asynchronous { batches_per_second, staleness, busiest_master } =
             asynchronous((ranks, masters.get()), samples, &workload, network.network, BATCHES);
@@ -158,7 +159,7 @@ pub(crate) fn run(arguments: &SimulateArguments) -> Result<ExitCode> {
         .iter()
         .flat_map(|network| arguments.ranks.iter().map(move |ranks| (network, ranks.get())))
         .collect();
-    // The longest first.
+    // Start with the longest simulations.
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|&index| std::cmp::Reverse(all[index].1));
     let mut rows: Vec<(usize, Row)> =

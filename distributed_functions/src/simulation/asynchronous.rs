@@ -4,17 +4,19 @@ use super::{Network, Workload};
 /// The result of an asynchronous simulation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Asynchronous {
-    /// Batches a second, of all workers together.
+    /// Batches per second of all workers together.
     pub batches_per_second: f64,
-    /// The mean number of updates between a worker's copy of a layer and its gradient's update.
+    /// The mean number of updates to a layer between a worker's copy of it and the update with the
+    /// worker's gradient.
     pub staleness: f64,
-    /// Share of the time in which the busiest master computes.
+    /// Fraction of the time during which the busiest master computes.
     pub busiest_master: f64,
 }
 
-/// Asynchronous training: each of `workers` workers computes the gradients of `samples` samples, sends each layer's to
-/// its master, layer i to master i mod `masters`, and waits for the updated parameters. Each worker computes `batches`
-/// batches; the first half of them is not counted.
+/// Simulates asynchronous training. Each of `workers` workers computes the gradients of `samples`
+/// samples, sends each layer's gradients to its master (master i mod `masters` for layer i), and
+/// waits for the updated parameters. Each worker computes `batches` batches; the first half of them
+/// is not counted.
 ///
 /// # Panics
 /// If there is no worker, no master or no layer, or fewer than two batches.
@@ -57,9 +59,9 @@ enum Event {
 #[derive(Clone, Debug)]
 struct Worker {
     batches: usize,
-    /// Number of layers that are not back yet.
+    /// Number of layers that have not come back yet.
     waits_for: usize,
-    /// The version of each layer that it has.
+    /// The version of each layer that the worker has.
     versions: Vec<usize>,
 }
 
@@ -86,7 +88,7 @@ impl Simulation<'_> {
     fn run(&mut self, batches: usize) -> Asynchronous {
         let (workers, last) = (self.workers.len(), self.workload.layers.len() - 1);
         (0..workers).for_each(|worker| self.compute(worker, Time::default()));
-        // The completed batches; and the time after the first half of them.
+        // The number of completed batches, the time after the first half of them, and the end.
         let (mut completed, mut half, mut end) = (0, Time::default(), Time::default());
         let all = workers * batches;
         while let Some((now, event)) = self.events.next() {
@@ -141,18 +143,18 @@ impl Simulation<'_> {
         }
     }
 
-    /// Begins a batch.
+    /// Starts a batch.
     fn compute(&mut self, worker: usize, now: Time) {
         let seconds = self.delays.delayed(self.samples * self.workload.seconds_of_sample);
         self.workers[worker].waits_for = self.workload.layers.len();
-        // The messages are sent when all gradients are computed.
+        // The messages are sent once all gradients are computed.
         let end = *self.workload.gradient_times(seconds).last().expect("there is a layer");
         for layer in 0..self.workload.layers.len() {
             self.events.add(now + end, Event::Computed { worker, layer });
         }
     }
 
-    /// A master's time for a layer: the update, and a copy of what has arrived and of what is sent.
+    /// A master's time for a layer: the update, and a copy of what it receives and of what it sends.
     fn seconds_of_update(&self, layer: usize) -> f64 {
         let bytes = self.workload.layers[layer] as f64;
         let share = bytes / self.workload.bytes().max(1) as f64;
@@ -196,13 +198,13 @@ mod tests {
         let of = |workers, masters| asynchronous((workers, masters), 100.0, &workload(), NETWORK, 40);
         let Asynchronous { batches_per_second, staleness, busiest_master } = of(16, 1);
         assert!((14.0..16.0).contains(&staleness), "{staleness}");
-        // Its interface takes all gradients in, one after the other.
+        // The master's interface receives all gradients one after another.
         assert!((batches_per_second * 444_000e-9 - 1.0).abs() < 0.05, "{batches_per_second}");
         assert!((0.0..1.0).contains(&busiest_master));
-        // Two masters share the layers, but the first one has most bytes.
+        // Two masters divide the layers, but the first one has most of the bytes.
         let two = of(16, 2).batches_per_second;
         assert!(two > batches_per_second && two < 1.2 * batches_per_second, "{two}, {batches_per_second}");
-        // Where computing is all, workers add up.
+        // If computation dominates, the speeds of workers add up.
         let slow = Workload { seconds_of_sample: 1e-3, ..workload() };
         let [one, eight] = [1, 8].map(|workers| asynchronous((workers, 2), 100.0, &slow, NETWORK, 10));
         assert!((eight.batches_per_second / one.batches_per_second - 8.0).abs() < 0.4);

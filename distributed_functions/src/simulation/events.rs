@@ -1,4 +1,4 @@
-//! Events in the order of their time, and the interfaces of a network.
+//! Events ordered by time, and the interfaces of a network.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 
 use super::Network;
 
-/// A time in picoseconds, so that times have a total order; at most 213 days.
+/// A time in picoseconds, at most 213 days. As an integer, it has a total order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Time(u64);
 
@@ -45,7 +45,7 @@ impl Sub for Time {
     }
 }
 
-/// Events that are yet to come. Those of the same time come in the order in which they were added.
+/// Pending events. Events with the same time occur in the order in which they were added.
 #[derive(Debug)]
 pub(super) struct Events<E> {
     heap: BinaryHeap<Reverse<(Time, u64, E)>>,
@@ -72,7 +72,7 @@ impl<E: Ord> Events<E> {
 #[derive(Debug)]
 pub(super) struct Interfaces {
     network: Network,
-    /// When each has sent, and received, what it has to so far.
+    /// When each interface will have sent, and received, everything so far.
     sent: Vec<Time>,
     received: Vec<Time>,
 }
@@ -82,7 +82,7 @@ impl Interfaces {
         Self { network, sent: vec![Time::default(); ranks], received: vec![Time::default(); ranks] }
     }
 
-    /// Sends a message at a time; returns the time of its arrival.
+    /// Sends a message at a given time. Returns the time of its arrival.
     pub(super) fn send(&mut self, now: Time, from: usize, to: usize, bytes: u64) -> Time {
         let on_the_wire = Time::of_seconds(bytes as f64 / self.network.bandwidth);
         let start = now.max(self.sent[from]);
@@ -93,7 +93,7 @@ impl Interfaces {
     }
 }
 
-/// Delays of computations.
+/// Random delays of computations.
 #[derive(Debug)]
 pub(super) struct Delays {
     rng: ChaCha8Rng,
@@ -105,10 +105,10 @@ impl Delays {
         Self { rng: ChaCha8Rng::seed_from_u64(seed), jitter }
     }
 
-    /// The time of a computation that takes `seconds` without a delay.
+    /// The time of a computation that would take `seconds` without a delay.
     pub(super) fn delayed(&mut self, seconds: f64) -> f64 {
         let uniform: f64 = self.rng.random();
-        // 1 − u is above 0.
+        // 1 − u is greater than 0.
         seconds * (1.0 - self.jitter * (1.0 - uniform).ln())
     }
 }

@@ -2,10 +2,10 @@ use super::events::{Delays, Events, Interfaces, Time};
 use super::{Network, Workload};
 use crate::ring::part;
 
-/// Seconds of a step of data-parallel training on `ranks` ranks, each with `samples` samples: the mean of `steps`
-/// steps. The gradients of each layer are summed on a ring, from the last layer on, while those of the layer before are
-/// computed; what has arrived is passed on when a layer's gradients are complete, as by
-/// [`Rings::all_reduce_each`](crate::Rings::all_reduce_each).
+/// Simulates data-parallel training and returns the mean seconds of `steps` steps on `ranks` ranks
+/// with `samples` samples each. Each layer's gradients are summed on a ring, starting with the last
+/// layer, while the previous layer's gradients are computed. Received data is passed on when a
+/// layer's gradients are complete, as in [`Rings::all_reduce_each`](crate::Rings::all_reduce_each).
 ///
 /// # Panics
 /// If there is no rank, no layer or no step.
@@ -13,7 +13,8 @@ pub fn synchronous(ranks: usize, samples: f64, workload: &Workload, network: Net
     synchronous_on(ranks, ranks, samples, workload, network, steps)
 }
 
-/// [`synchronous`], but all ranks share `cores` cores: if these are fewer, whatever a rank computes takes longer.
+/// Like [`synchronous`], but all ranks share `cores` cores. If there are fewer cores than ranks,
+/// all computations take longer.
 ///
 /// # Panics
 /// If there is no rank, no core, no layer or no step.
@@ -48,20 +49,20 @@ pub fn synchronous_on(
 /// What happens to a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The gradients of a layer, counted from the last one, are computed.
+    /// The gradients of a layer, counted from the last one, have been computed.
     Gradients { rank: usize, layer: usize },
     /// A message of a layer's ring has arrived.
     Arrival { rank: usize, layer: usize },
 }
 
-/// A rank in its step.
+/// The state of a rank within its step.
 #[derive(Clone, Debug)]
 struct Rank {
-    /// Number of its completed steps.
+    /// Number of steps it has completed.
     steps: usize,
-    /// Number of layers whose gradients are computed, counted from the last one.
+    /// Number of layers, counted from the last one, with computed gradients.
     computed: usize,
-    /// When its processor is free.
+    /// When its processor becomes free.
     free: Time,
     rings: Vec<RingState>,
 }
@@ -69,9 +70,10 @@ struct Rank {
 /// The ring of one layer at one rank.
 #[derive(Clone, Copy, Debug, Default)]
 struct RingState {
-    /// Messages that have arrived, of this step and the next, which a left neighbour may have begun.
+    /// Messages that have arrived, for this step and for the next one, which a left neighbor may
+    /// have started.
     arrived: usize,
-    /// Steps of the ring that are done: 2 (n − 1) in all.
+    /// Completed steps of the ring, out of 2 (n − 1).
     done: usize,
 }
 
@@ -92,7 +94,7 @@ struct Simulation {
 }
 
 impl Simulation {
-    /// Runs all steps; returns the time at which the last rank has done them, in seconds.
+    /// Runs all steps. Returns the time in seconds at which the last rank has finished.
     fn run(&mut self) -> f64 {
         (0..self.ranks.len()).for_each(|rank| self.compute(rank));
         while let Some((now, event)) = self.events.next() {
@@ -105,7 +107,7 @@ impl Simulation {
                 }
                 Event::Arrival { rank, layer } => {
                     self.ranks[rank].rings[layer].arrived += 1;
-                    // While a rank computes, it does not look.
+                    // A rank does not check for messages while it computes.
                     if self.ranks[rank].computed == self.workload.layers.len() {
                         let free = &mut self.ranks[rank].free;
                         *free = now.max(*free);
@@ -118,7 +120,7 @@ impl Simulation {
         self.ranks.iter().map(|rank| rank.free).max().expect("there is a rank").seconds()
     }
 
-    /// Begins a step of a rank.
+    /// Starts a step of a rank.
     fn compute(&mut self, rank: usize) {
         let seconds = self.delays.delayed(self.samples * self.workload.seconds_of_sample);
         let start = self.ranks[rank].free;
@@ -127,14 +129,14 @@ impl Simulation {
         }
     }
 
-    /// Bytes of a part of a layer, which is counted from the last one.
+    /// Bytes of a part of a layer. The layer is counted from the last one.
     fn bytes(&self, layer: usize, index: usize) -> u64 {
         let (ranks, layers) = (self.ranks.len(), &self.workload.layers);
         // Parts are whole values of four bytes.
         4 * part((layers[layers.len() - 1 - layer] / 4) as usize, index % ranks, ranks).len() as u64
     }
 
-    /// Sends the part of step `step` of a ring, if it is not empty.
+    /// Sends the part for step `step` of a ring, unless it is empty.
     fn send(&mut self, rank: usize, layer: usize, step: usize) {
         let ranks = self.ranks.len();
         if step == 2 * (ranks - 1) {
@@ -148,7 +150,7 @@ impl Simulation {
         }
     }
 
-    /// Does the steps of a ring whose messages have arrived.
+    /// Performs the ring's steps for which messages have arrived.
     fn advance(&mut self, rank: usize, layer: usize) {
         let ranks = self.ranks.len();
         loop {
@@ -170,7 +172,7 @@ impl Simulation {
         }
     }
 
-    /// Updates the parameters and begins the next step, if all layers are summed.
+    /// Updates the parameters and starts the next step if all layers have been summed.
     fn end_if_done(&mut self, rank: usize) {
         let all = 2 * (self.ranks.len() - 1);
         let state = &mut self.ranks[rank];
@@ -220,7 +222,8 @@ mod tests {
 
     #[test]
     fn a_layer_is_on_its_way_while_the_next_is_computed() {
-        // One of the second layer's two messages has time during the first one's gradients, a sixth of 12 ms.
+        // One of the second layer's two messages overlaps with computing the first layer's
+        // gradients, a sixth of 12 ms.
         let layer = 400_000;
         let alone = synchronous(2, 12_000.0, &workload(&[layer]), NETWORK, 2);
         let both = synchronous(2, 12_000.0, &workload(&[layer, layer]), NETWORK, 2);

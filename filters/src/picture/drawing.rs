@@ -1,9 +1,10 @@
 use ndarray::Array2;
 
-/// A grey picture of `rows` × `columns` for the filters: a house in the hills under a sun, with a fence and a wheel. It has
-/// edges of all directions, sharp and soft ones, fine lines, slopes of brightness and a little noise.
+/// Draws a gray picture of `rows` × `columns` for the filters: a house in the hills under a sun,
+/// with a fence and a wheel. It has sharp and soft edges in all directions, fine lines, brightness
+/// gradients and a little noise.
 ///
-/// The same bytes on every machine: only operations with exact rounding are used.
+/// The bytes are the same on every machine, since only operations with exact rounding are used.
 pub fn drawing(rows: usize, columns: usize) -> Array2<u8> {
     let side = rows.max(columns) as f64;
     Array2::from_shape_fn((rows, columns), |(i, j)| {
@@ -15,7 +16,7 @@ pub fn drawing(rows: usize, columns: usize) -> Array2<u8> {
     })
 }
 
-/// Brightness at a point of the unit square: the last thing that covers it.
+/// Brightness at a point of the unit square, given by the last object that covers it.
 fn scene(x: f64, y: f64) -> f64 {
     let mut grey = 210.0 - 130.0 * y;
     // The sun, with a soft rim.
@@ -46,7 +47,7 @@ fn scene(x: f64, y: f64) -> f64 {
     if y < 0.48 && y > 0.3 && (x - 0.35).abs() < 1.05 * (y - 0.3) {
         grey = 95.0;
     }
-    // The fence: posts that come closer to each other.
+    // The fence: posts that get closer together.
     if (0.82..0.95).contains(&y) && (0.05..0.95).contains(&x) {
         let post = 12.0 * (1.0 + x) * (1.0 + x);
         let is_rail = (0.85..0.86).contains(&y) || (0.91..0.92).contains(&y);
@@ -57,7 +58,7 @@ fn scene(x: f64, y: f64) -> f64 {
     wheel(distance(x, y, 0.72, 0.68), x - 0.72, y - 0.68).unwrap_or(grey)
 }
 
-/// A wheel of rings and spokes, at a distance from its hub; None beside it.
+/// A wheel of rings and spokes, at a distance from its hub. `None` outside the wheel.
 fn wheel(distance: f64, x: f64, y: f64) -> Option<f64> {
     const SPOKES: [(f64, f64); 6] = [(1.0, 0.0), (0.866, 0.5), (0.5, 0.866), (0.0, 1.0), (-0.5, 0.866), (-0.866, 0.5)];
     let is_spoke = || SPOKES.iter().any(|&(across, down)| (x * down - y * across).abs() < 0.0035);
@@ -73,7 +74,7 @@ fn distance(x: f64, y: f64, of_x: f64, of_y: f64) -> f64 {
     ((x - of_x) * (x - of_x) + (y - of_y) * (y - of_y)).sqrt()
 }
 
-/// A value of [0, 1) by the place of a pixel (the finaliser of SplitMix64).
+/// A value in [0, 1) that depends on the pixel's position (the finalizer of SplitMix64).
 fn noise(i: usize, j: usize) -> f64 {
     let mut bits = (i as u64) << 32 ^ j as u64;
     bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -11,11 +11,11 @@ use zune_jpeg::zune_core::options::DecoderOptions;
 
 /// Maximum width and height of a picture in pixels.
 pub const MAX_SIDE: usize = 8192;
-/// Maximum memory of the PNG decoder: a picture of the largest size, of four components of 16 bits.
+/// Maximum memory of the PNG decoder: the largest picture, with four components of 16 bits.
 const DECODER_BYTES: usize = 8 * MAX_SIDE * MAX_SIDE;
 
-/// The error of reading or writing a picture. The messages name the file; the cause, if any, is their
-/// [`source`](std::error::Error::source).
+/// The error of reading or writing a picture. The messages name the file. The cause, if any, is
+/// their [`source`](std::error::Error::source).
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// The file cannot be read.
@@ -32,7 +32,7 @@ pub enum PictureError {
         /// The file.
         path: PathBuf,
     },
-    /// The file begins as a JPEG file, and is damaged or of a kind that cannot be read.
+    /// The file begins like a JPEG file, but is damaged or of an unsupported kind.
     #[error("{}: a JPEG file that cannot be read: {reason}", path.display())]
     Jpeg {
         /// The file.
@@ -40,7 +40,7 @@ pub enum PictureError {
         /// The decoder's reason, in one line.
         reason: String,
     },
-    /// The file begins as a PNG file, and is damaged.
+    /// The file begins like a PNG file, but is damaged.
     #[error("{}: a damaged PNG file", path.display())]
     Png {
         /// The file.
@@ -48,7 +48,7 @@ pub enum PictureError {
         /// The cause.
         source: png::DecodingError,
     },
-    /// The palette's size is not a multiple of three bytes, on which the decoder panics.
+    /// The palette's size is not a multiple of three bytes. The decoder would panic on it.
     #[error("{}: a damaged PNG file: its palette has {bytes} bytes, not a multiple of 3", path.display())]
     Palette {
         /// The file.
@@ -76,13 +76,16 @@ pub enum PictureError {
     },
 }
 
-/// Reads a JPEG or PNG file in grey, 0 for black and 255 for white; its first bytes tell which it is.
+/// Reads a JPEG or PNG file in gray, with 0 for black and 255 for white. The first bytes tell which
+/// format it is.
 ///
-/// The grey of a colour is its luma by ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, rounded, as in OpenCV and Pillow. A
-/// JPEG file contains it. Opacity and the orientation that a camera notes are ignored.
+/// The gray of a color is its luma by ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, rounded, as in
+/// OpenCV and Pillow. A JPEG file contains the luma. Opacity and the orientation recorded by a
+/// camera are ignored.
 ///
 /// # Errors
-/// If the file cannot be read, is neither, is damaged, or has more than [`MAX_SIDE`] rows or columns.
+/// If the file cannot be read, has neither format, is damaged, or has more than [`MAX_SIDE`] rows
+/// or columns.
 pub fn read_grey(path: &Path) -> Result<Array2<u8>, PictureError> {
     let file = std::fs::read(path).map_err(|source| PictureError::Read { path: path.to_path_buf(), source })?;
     match &file[..] {
@@ -100,7 +103,7 @@ fn read_jpeg(path: &Path, file: &[u8]) -> Result<Array2<u8>, PictureError> {
     let limited = DecoderOptions::default().set_max_width(MAX_SIDE).set_max_height(MAX_SIDE);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), limited);
     decoder.decode_headers().map_err(failed)?;
-    // YCbCr has the luma; other colours are weighed here.
+    // YCbCr contains the luma. For other colors, it is computed here.
     let is_luma = matches!(decoder.input_colorspace(), Some(ColorSpace::YCbCr | ColorSpace::Luma));
     let to = if is_luma { ColorSpace::Luma } else { ColorSpace::RGB };
     decoder.set_options(limited.jpeg_set_out_colorspace(to));
@@ -141,7 +144,7 @@ fn read_png(path: &Path, file: &[u8]) -> Result<Array2<u8>, PictureError> {
     Ok(Array2::from_shape_vec((height, width), pixels).expect("the decoder returns all pixels of the frame"))
 }
 
-/// The luma of a colour, see [`read_grey`].
+/// The luma of a color. See [`read_grey`].
 fn luma([red, green, blue]: [u8; 3]) -> u8 {
     ((299 * u32::from(red) + 587 * u32::from(green) + 114 * u32::from(blue) + 500) / 1000) as u8
 }
@@ -159,7 +162,7 @@ fn palette_bytes(file: &[u8]) -> Option<usize> {
     }
 }
 
-/// Writes grey pixels as a PNG file. PNG has no pictures without pixels.
+/// Writes gray pixels as a PNG file. PNG does not support pictures without pixels.
 ///
 /// # Errors
 /// If the file cannot be written, or there are no pixels.

@@ -8,7 +8,7 @@ use timing::Report;
 
 use super::{Work, size_of};
 
-/// The maximum rows and columns checked on the simulator and the interpreter, so that a check takes seconds.
+/// Maximum rows and columns to check on the simulator and the interpreter, to keep checks within seconds.
 const MAX_SIMULATED: (usize, usize) = (200, 200);
 
 /// Checks every version with every kernel.
@@ -32,7 +32,8 @@ pub(super) fn run(report: &mut Report, work: &Work, ladder: bool) -> Result<()> 
     Ok(())
 }
 
-/// Checks the fastest kernel, or with `ladder` every rung. Without a GPU only the upper left part of a large image.
+/// Checks the fastest kernel, or every rung with `ladder`. Without a GPU, checks only the upper
+/// left part of a large image.
 fn check_gpu(report: &mut Report, work: &Work, kernel: &ArrayRef2<f32>, ladder: bool) -> Result<()> {
     let Work { device, pixels, .. } = work;
     let (rows, columns) = match device.is_gpu() {
@@ -59,7 +60,7 @@ fn check_gpu(report: &mut Report, work: &Work, kernel: &ArrayRef2<f32>, ladder: 
     Ok(())
 }
 
-/// Checks edges against the trivial correlations: for pixels and coefficients that are integers they are exact.
+/// Checks edges against the trivial correlations, which are exact for integer pixels and coefficients.
 fn verify_edges(filter: &ArrayRef2<f32>, image: &ArrayRef2<u8>, edges: &Array2<f32>) -> Result<(), String> {
     let (x, y) = (correlation_trivial(filter, image), correlation_trivial(&filter.t(), image));
     for ((((row, column), &got), x), y) in edges.indexed_iter().zip(&x).zip(&y) {

@@ -6,7 +6,7 @@ use filters::{EDGES, NEIGHBOURS, correlation_rayon, sobel_operator};
 use ndarray::ArrayRef2;
 use timing::Report;
 
-/// The file of the picture that is not of a filter.
+/// The file name of the picture that no filter produced.
 const IMAGE: &str = "image";
 
 /// The files that [`write`] writes.

@@ -43,8 +43,8 @@ fn passes(kernel: &ArrayRef2<f32>) -> String {
     }
 }
 
-/// Times the kernel alone, by GPU events, with the image in the GPU's memory, and the whole function including copies; with
-/// `ladder` every rung's kernel.
+/// Times the kernel alone, by GPU events and with the image in the GPU's memory, and the whole
+/// function including copies. With `ladder`, times every rung's kernel.
 fn time_cuda(report: &mut Report, work: &Work, repeats: NonZeroUsize, ladder: bool) -> Result<()> {
     let Work { device, pixels, .. } = work;
     for kernel in &work.kernels {

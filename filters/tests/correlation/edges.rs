@@ -1,4 +1,4 @@
-//! The assignment's filters, and the edges that they find.
+//! The assignment's filters and the edges they find.
 
 use filters::{EDGES, NEIGHBOURS, SOBEL, correlation_rayon, correlation_trivial, factors, sobel_operator};
 use ndarray::{Array2, array};
@@ -35,7 +35,7 @@ fn edges_the_operator_is_the_root_of_the_sum_of_squares() {
     }
 }
 
-/// Within a plain image there are no edges, and an edge has the same strength in both directions.
+/// A uniform image has no edges inside, and an edge has the same strength in both directions.
 #[test]
 fn edges_of_a_step_are_along_it() {
     let across = Array2::from_shape_fn((12, 12), |(i, _)| if i < 6 { 10.0_f32 } else { 30.0 });

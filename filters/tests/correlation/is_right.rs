@@ -1,4 +1,4 @@
-//! All CPU versions agree with the correlation in double precision, at any size.
+//! All CPU versions agree with the correlation in double precision for any size.
 
 use filters::{Pixel, Reference, correlation_rayon, correlation_trivial};
 use ndarray::{Array2, ArrayRef2, array, s};
@@ -35,7 +35,7 @@ proptest! {
     }
 }
 
-/// Several tasks, of which some begin within a kernel's height of the image's top and bottom.
+/// Several tasks. Some of them begin within a kernel's height of the image's top and bottom.
 #[test]
 fn correlation_across_tasks_is_right() {
     for (shape, kernel) in [((300, 1001), (7, 5)), ((70_001, 2), (3, 3)), ((9, 50_000), (20, 4)), ((40, 4000), (90, 1))]
@@ -68,8 +68,8 @@ fn correlation_of_views_with_other_strides_is_right() {
     all_are_right(&kernel.slice(s![..;-1, 1..]), &image.slice(s![3.., 7..]));
 }
 
-/// 0 · NaN and 0 · ∞ are NaN, as in SciPy: a pixel that is not finite spreads to its whole neighbourhood, a coefficient to
-/// the whole image, also by the zeros around it.
+/// 0 · NaN and 0 · ∞ are NaN, as in SciPy. A non-finite pixel spreads to its whole neighborhood. A
+/// non-finite coefficient spreads to the whole image, because of the zeros around it.
 #[test]
 fn correlation_with_values_that_are_not_finite_is_right() {
     let mut image = random((20, 40), 7);
@@ -96,7 +96,7 @@ fn correlation_without_pixels_or_coefficients_is_empty_or_zero() {
     }
 }
 
-/// As SciPy centres them: an even kernel's middle is right of and below its centre.
+/// Centered as in SciPy: an even kernel's center element is right of and below its middle.
 #[test]
 fn correlation_with_even_kernels_is_centred_as_in_scipy() {
     let image = array![[1.0_f32, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]];

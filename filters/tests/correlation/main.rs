@@ -1,4 +1,4 @@
-//! The correlations are right, and the same as SciPy's.
+//! The correlations are right and agree with SciPy's.
 
 mod edges;
 mod is_right;

@@ -1,11 +1,11 @@
-//! Pictures are read in grey and written again, and files that are no pictures are rejected.
+//! Pictures are read in gray and written again. Other files are rejected.
 
 use filters::picture::{PictureError, drawing, read_grey, to_grey, write_png};
 use ndarray::{Array2, array};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 
-/// The colours of the JPEG and PNG files in the folder, in four stripes, with their luma.
+/// The colors in the folder's JPEG and PNG files, in four stripes, with their luma.
 const COLOURS: [([u8; 3], u8); 4] = [([255, 0, 0], 76), ([0, 255, 0], 150), ([0, 0, 255], 29), ([200, 100, 50], 124)];
 
 fn file(bytes: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -44,7 +44,7 @@ fn pictures_of_png_have_the_luma_of_their_colours() {
     assert_eq!(read(&png(GrayscaleAlpha, Eight, 2, &[5, 1, 6, 2])).unwrap(), array![[5, 6]]);
 }
 
-/// JPEG loses a little, more where colours change.
+/// JPEG is slightly lossy, more so where colors change.
 #[test]
 fn pictures_of_jpeg_have_the_luma_of_their_colours() {
     for (bytes, columns) in [(&include_bytes!("colours.jpg")[..], 64), (include_bytes!("grey.jpg"), 64)] {
@@ -141,7 +141,7 @@ fn pictures_of_results_are_scaled_to_the_largest_value() {
     assert_eq!(to_grey(&Array2::zeros((1, 2))), array![[0, 0]]);
 }
 
-/// The drawing is part of what is measured and shown: the same on every machine.
+/// The drawing is part of what is measured and shown, so it must be the same on every machine.
 #[test]
 fn pictures_the_drawing_is_always_the_same() {
     let picture = drawing(100, 120);

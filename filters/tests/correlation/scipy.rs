@@ -1,5 +1,5 @@
-//! The correlations are SciPy's `convolve2d` with the kernel rotated by 180°, mode 'same': compared with recorded values,
-//! and where SciPy is installed with new ones.
+//! The correlations agree with SciPy's `convolve2d` with the kernel rotated by 180° and mode
+//! 'same'. They are compared with recorded values and, if SciPy is installed, with new ones.
 //!
 //! `scipy_values.py`, which draws the same cases, recorded them:
 //!
@@ -12,11 +12,11 @@ use std::process::Command;
 use filters::{correlation_rayon, correlation_trivial};
 use ndarray::Array2;
 
-/// Cases of integers, and of other values.
+/// Number of cases with integers, and of cases with other values.
 const INTEGERS: usize = 10_000;
 const REALS: usize = 200;
 
-/// Knuth's linear congruential generator (MMIX), the same in Python.
+/// Knuth's linear congruential generator (MMIX), implemented identically in Python.
 struct Generator {
     state: u64,
 }
@@ -67,7 +67,7 @@ fn hexadecimal(text: &str) -> Vec<u32> {
     text.split_whitespace().map(|bits| u32::from_str_radix(bits, 16).unwrap()).collect()
 }
 
-/// Integers that f32 represents are the same to the bit.
+/// Integers that f32 can represent must agree to the bit.
 fn check_integers(recorded: &str, count: usize) {
     let sums = hexadecimal(recorded);
     assert_eq!(sums.len(), count);
@@ -79,7 +79,8 @@ fn check_integers(recorded: &str, count: usize) {
     }
 }
 
-/// Other values are within n · ε of the sum of the terms' absolute values, of which SciPy's result may be off by half.
+/// Other values must be within n · ε times the sum of the terms' absolute values. SciPy's result
+/// may account for half.
 fn check_reals(recorded: &str, count: usize) {
     assert_eq!(recorded.lines().count(), count);
     for (number, line) in recorded.lines().enumerate() {

@@ -1,4 +1,4 @@
-//! `verify` accepts correlations and locates the first difference of anything else.
+//! `verify` accepts correlations and locates the first difference in any other result.
 
 use filters::{Reference, correlation_rayon};
 use ndarray::{Array2, array};

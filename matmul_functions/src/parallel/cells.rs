@@ -17,20 +17,21 @@ pub(super) struct SharedCells<F> {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: sharing the struct shares only a pointer; callers of `read` and `write` uphold their conditions.
+// SAFETY: sharing the struct shares only a pointer. Callers of `read` and `write` uphold their
+// conditions.
 unsafe impl<F: Send> Sync for SharedCells<F> {}
 
 #[allow(unsafe_code)]
 impl<F: Copy> SharedCells<F> {
-    /// Writes `values` to row `row` from column `column` on.
+    /// Writes `values` to row `row`, starting at column `column`.
     ///
     /// # Safety
     /// 1. `row` < `size` and `column` + `values.len()` ≤ `size`.
     /// 2. No other thread reads or writes these cells at the same time.
     #[inline(always)]
     pub(super) unsafe fn write(&self, row: usize, column: usize, values: &[F]) {
-        // SAFETY: condition 1 keeps the target inside the matrix. Only `read` borrows cells, and it forbids writes to
-        // them, so `values` does not overlap the target.
+        // SAFETY: condition 1 keeps the target inside the matrix. Only `read` borrows cells, and it
+        // forbids writes to them, so `values` does not overlap the target.
         unsafe {
             let target = self.first.add(row * self.size + column);
             target.copy_from_nonoverlapping(values.as_ptr().cast(), values.len());
@@ -44,8 +45,8 @@ impl<F: Copy> SharedCells<F> {
     /// 2. These cells have been written, and no thread writes them during the lifetime of the slice.
     #[inline(always)]
     unsafe fn read(&self, row: usize, columns: Range<usize>) -> &[F] {
-        // SAFETY: condition 1 keeps the slice inside the matrix, condition 2 makes its elements initialised and
-        // unchanged.
+        // SAFETY: condition 1 keeps the slice inside the matrix. Condition 2 makes its elements
+        // initialized and unchanged.
         unsafe { std::slice::from_raw_parts(self.first.add(row * self.size + columns.start).cast(), columns.len()) }
     }
 }
@@ -57,13 +58,14 @@ pub(super) struct Area {
     pub(super) columns: Range<usize>,
 }
 
-/// Prefetches the mirror image of an area, which [`mirror`] will write. Called during the product, which leaves the memory
-/// idle.
+/// Prefetches the mirror image of an area, which [`mirror`] will write. Called during the product,
+/// which leaves the memory idle.
 pub(super) fn prefetch_mirrored<F: MatmulElement>(area: &Area, cells: &SharedCells<F>) {
     let Some(last) = (area.rows.len() * size_of::<F>()).checked_sub(1) else { return };
     for column in area.columns.clone() {
         let start = cells.first.wrapping_add(column * cells.size + area.rows.start);
-        // The start need not be aligned, so the last byte may be in a cache line that no step of 64 reaches.
+        // The start need not be aligned. The last byte may therefore be in a cache line that no
+        // step of 64 reaches.
         for byte in (0..last).step_by(64).chain([last]) {
             prefetch_for_writing(start.wrapping_byte_add(byte));
         }
@@ -81,14 +83,14 @@ pub(super) unsafe fn mirror<F: MatmulElement>(Area { rows, columns }: Area, cell
     // SAFETY: conditions 1 and 2.
     let source: Vec<&[F]> = rows.clone().map(|row| unsafe { cells.read(row, columns.clone()) }).collect();
     let to = cells.first.wrapping_add(columns.start * cells.size + rows.start);
-    // SAFETY: the target cells (j, i) are inside the matrix (1), above the diagonal and so disjoint from those read,
-    // and accessed by no other thread (3).
+    // SAFETY: the target cells (j, i) are inside the matrix (1). They are above the diagonal, so
+    // disjoint from the cells read, and no other thread accesses them (3).
     unsafe { transpose_to(InstructionSet::detect(), &source, to.cast(), cells.size) };
 }
 
-/// A sink that writes final sums to the cells of an area, which one task owns. Columns of the panel beyond the area's are
-/// padding; with `FULL` there is none. With `ACCUMULATES` the sums start from `partial_sums`, whose rows have the width of
-/// a panel.
+/// A sink that writes final sums to the cells of an area, which belongs to one task. Columns of the
+/// panel beyond the area are padding; with `FULL`, there are none. With `ACCUMULATES`, the sums
+/// start from `partial_sums`, which has rows of a panel's width.
 pub(super) struct ResultSink<'a, F, const FULL: bool, const ACCUMULATES: bool> {
     cells: &'a SharedCells<F>,
     area: Area,
@@ -126,8 +128,9 @@ impl<F: MatmulElement, const FULL: bool, const ACCUMULATES: bool> Sink<F> for Re
         if inside == length {
             for (i, sum) in sums.iter().enumerate() {
                 let values = F::as_elements::<S>(std::slice::from_ref(sum));
-                // SAFETY: the assertion above keeps the cells within the sink's area, which `new` has
-                // checked to be inside the matrix; no other thread accesses them, as `new` requires.
+                // SAFETY: the assertion above keeps the cells within the sink's area, and `new` has
+                // checked that the area is inside the matrix. No other thread accesses the cells,
+                // as `new` requires.
                 unsafe { self.cells.write(row, first + i * values.len(), values) };
             }
         } else {
@@ -153,7 +156,8 @@ pub(super) fn load_partial_sums<F: MatmulElement, S: Simd>(
 mod tests {
     use super::*;
 
-    /// Writes one vector of sums to row `row` of a sink for rows 1 and 2, columns 0 and 1, of a 4 × 4 matrix.
+    /// Writes one vector of sums to row `row` of a sink for rows 1 and 2, columns 0 and 1 of a 4 ×
+    /// 4 matrix.
     struct Take {
         row: usize,
     }
@@ -170,7 +174,7 @@ mod tests {
             let mut sink =
                 unsafe { ResultSink::<f32, false, false>::new(&cells, Area { rows: 1..3, columns: 0..2 }, &[]) };
             sink.take(simd, self.row, 0, &[simd.splat_f32s(7.0)]);
-            // SAFETY: every cell was initialised.
+            // SAFETY: every cell was initialized.
             memory.iter().map(|cell| unsafe { cell.assume_init() }).collect()
         }
     }

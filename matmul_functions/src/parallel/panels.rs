@@ -10,8 +10,8 @@ use rayon::prelude::*;
 use super::panel_columns;
 use crate::MatmulElement;
 
-/// Xᵀ packed into panels of [`panel_columns`] columns, each of which is a row of X. The panels are row-major and
-/// contiguous in one allocation. The last one is padded with zero columns.
+/// Xᵀ packed into panels of [`panel_columns`] columns. Each column is a row of X. The panels are
+/// row-major and contiguous in one allocation. The last one is padded with zero columns.
 pub(super) struct Panels<F> {
     values: Scratch<F>,
     depth: usize,
@@ -44,7 +44,7 @@ impl<F: MatmulElement> Panels<F> {
         size_of_val(self.values.as_slice())
     }
 
-    /// The given rows of a panel, a range of K: `rows.len()` × [`panel_columns`] elements.
+    /// The given rows of a panel (a range of K): `rows.len()` × [`panel_columns`] elements.
     pub(super) fn rows(&self, panel: usize, rows: &Range<usize>) -> &[F] {
         let width = panel_columns::<F>();
         let first = (panel * self.depth + rows.start) * width;

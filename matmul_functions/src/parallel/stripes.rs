@@ -11,28 +11,29 @@ use super::panel_columns;
 use super::panels::Panels;
 use crate::MatmulElement;
 
-/// Maximum length of a K-block (BLIS's kc): its rows of a panel fit into L1.
+/// Maximum length of a K-block (BLIS's kc). Its rows of a panel fit in L1.
 const MAX_K_BLOCK: usize = 256;
 
-/// Maximum rows of a task (BLIS's mc): its rows of X over one K-block fit into L2.
+/// Maximum rows of a task (BLIS's mc). Its rows of X over one K-block fit in L2.
 const MAX_ROWS: usize = 256;
 
-/// Maximum columns with partial sums at the same time (BLIS's nc) if X fits into a cache: the partial sums fit into L2,
-/// beside the task's rows.
+/// Maximum columns with partial sums at the same time (BLIS's nc) if X fits in a cache. The partial
+/// sums fit in L2 together with the task's rows.
 const MAX_COLUMNS: usize = 256;
 
-/// Bytes of X from which most of it is in memory, whatever the size of L3.
+/// Size of X in bytes from which on most of it is in memory, whatever the size of L3.
 const OUT_OF_CACHE_BYTES: usize = 48 << 20;
 
-/// Maximum columns with partial sums at the same time, in bytes of a row, if X is out of cache. A task reads its rows
-/// of X once per group of columns, so the groups should be large. The partial sums, 1 MiB, need not stay in L2: each
-/// K-block reads and writes every partial sum only once.
+/// Maximum columns with partial sums at the same time if X is out of cache, in bytes of a row. A
+/// task reads its rows of X once per group of columns, so the groups should be large. The partial
+/// sums, 1 MiB, need not stay in L2: each K-block reads and writes every partial sum only once.
 const MAX_COLUMN_BYTES_OUT_OF_CACHE: usize = 4096;
 
-/// Stripes of rows per thread: few, since long stripes reuse their data more often, but enough for load balance.
+/// Stripes of rows per thread: few, since long stripes reuse their data more often, but enough for
+/// load balancing.
 const STRIPES_PER_THREAD: usize = 4;
 
-/// Writes all cells of X·Xᵀ, where `panels` are those of X.
+/// Writes all cells of X·Xᵀ. `panels` must be the panels of X.
 ///
 /// # Safety
 /// `cells.size` is the number of X's rows, and no other thread reads or writes the cells during the call.
@@ -42,28 +43,29 @@ pub(super) unsafe fn multiply<F: MatmulElement>(panels: &Panels<F>, cells: &Shar
     let rows = cells.size.div_ceil(STRIPES_PER_THREAD * rayon::current_num_threads());
     let length = rows.max(1).next_multiple_of(32).min(MAX_ROWS) / panel_columns::<F>();
     // report: begin matmul_rayon
-    // The longest tasks first, scheduled dynamically, so that no thread starts a long task at the end.
+    // The longest tasks come first, scheduled dynamically: no thread starts a long task at the end.
     (0..panels.count()).step_by(length).rev().par_bridge().for_each(|first| {
         let own = first..(first + length).min(panels.count());
         // SAFETY: the tasks' ranges of panels are disjoint.
         unsafe { rows_and_mirrored_columns(own, &blocks, panels, cells) };
     });
     // report: end matmul_rayon
-    // All cells are written: the task of row i writes (i, j) for every j of the panels up to and including i's, and
-    // mirrors (i, j) to (j, i) for every j before i's panel.
+    // All cells are written. The task of row i writes (i, j) for every j in the panels up to and
+    // including i's, and mirrors (i, j) to (j, i) for every j before i's panel.
 }
 
-/// Splits the depth K into K-blocks of about equal length; a single empty one if K is 0.
+/// Splits the depth K into K-blocks of about equal length. If K is 0, there is a single empty one.
 fn k_blocks(depth: usize) -> Vec<Range<usize>> {
     let count = depth.div_ceil(MAX_K_BLOCK).max(1);
     (0..count).map(|block| block * depth / count..(block + 1) * depth / count).collect()
 }
 
-/// Computes the rows of the `own` panels up to and including the diagonal blocks, and mirrors the blocks left of the
-/// diagonal to the upper triangle.
+/// Computes the rows of the `own` panels up to and including the diagonal blocks, and mirrors the
+/// blocks left of the diagonal to the upper triangle.
 ///
 /// # Safety
-/// The panels are of a matrix of `cells.size` rows, and no other task has any of the `own` panels.
+/// The panels belong to a matrix with `cells.size` rows, and no other task has any of the `own`
+/// panels.
 #[allow(unsafe_code)]
 unsafe fn rows_and_mirrored_columns<F: MatmulElement>(
     own: Range<usize>,
@@ -74,7 +76,7 @@ unsafe fn rows_and_mirrored_columns<F: MatmulElement>(
     let width = panel_columns::<F>();
     let is_out_of_cache = panels.bytes() >= OUT_OF_CACHE_BYTES;
     let group = if is_out_of_cache { MAX_COLUMN_BYTES_OUT_OF_CACHE / size_of::<F>() } else { MAX_COLUMNS } / width;
-    // With a single K-block there are no partial sums.
+    // With a single K-block, there are no partial sums.
     let buffer_rows = if blocks.len() > 1 { own.len() * group * width } else { 0 };
     let mut sums = PaddedMatrix::<F>::zeros(buffer_rows, width);
     let task = Task { own, blocks, panels, cells, group, is_out_of_cache };
@@ -95,7 +97,7 @@ struct Task<'a, F> {
     blocks: &'a [Range<usize>],
     panels: &'a Panels<F>,
     cells: &'a SharedCells<F>,
-    /// Maximum number of B panels with partial sums at the same time.
+    /// Maximum number of B panels that have partial sums at the same time.
     group: usize,
     is_out_of_cache: bool,
 }
@@ -108,11 +110,12 @@ struct Operand {
 }
 
 impl<F: MatmulElement> Task<'_, F> {
-    /// Multiplies the task's A panels by one K-block of a panel of `b_panels`, whose partial sums are in `sums`. The last
-    /// K-block's sums are written to the cells, and mirrored.
+    /// Multiplies the task's A panels by one K-block of a panel of `b_panels`. Its partial sums are
+    /// in `sums`. After the last K-block, writes the sums to the cells and mirrors them.
     ///
     /// # Safety
-    /// The panels are of a matrix of `cells.size` rows, and no other task has any of this task's panels.
+    /// The panels belong to a matrix with `cells.size` rows, and no other task has any of this
+    /// task's panels.
     #[allow(unsafe_code)]
     unsafe fn multiply_by(&self, b: Operand, b_panels: &Range<usize>, sums: &mut PaddedMatrix<F>) {
         let Self { own, blocks, panels, cells, group, is_out_of_cache } = self;
@@ -125,7 +128,7 @@ impl<F: MatmulElement> Task<'_, F> {
         if is_last {
             prefetch_mirrored(&below, cells);
         }
-        // The rows above the panel's diagonal block are mirrored, not computed.
+        // The rows above the panel's diagonal block are mirrored instead of computed.
         let a_panels = own.start.max(b.panel)..own.end;
         let next = if *is_out_of_cache { self.values_after(b, b_panels) } else { &[] };
         let mut next = next.chunks(next.len().div_ceil(a_panels.len()).max(1));
@@ -156,14 +159,14 @@ impl<F: MatmulElement> Task<'_, F> {
             }
         }
         if is_last {
-            // SAFETY: only this task accesses the rows, whose cells in these columns are complete and below the diagonal
-            // block, and no other task writes their mirror images.
+            // SAFETY: only this task accesses the rows. Their cells in these columns are complete
+            // and below the diagonal block, and no other task writes their mirror images.
             unsafe { mirror(below, cells) };
         }
     }
 
-    /// The values of the operand that is used after `b`: the loop over `b_panels` is inside that over the K-blocks. Empty
-    /// after the last.
+    /// The values of the operand used after `b`. The loop over `b_panels` is inside the loop over
+    /// the K-blocks. Empty after the last operand.
     fn values_after(&self, b: Operand, b_panels: &Range<usize>) -> &[F] {
         match self.blocks.get(b.block + 1) {
             _ if b.panel + 1 < b_panels.end => self.panels.rows(b.panel + 1, &self.blocks[b.block]),
@@ -173,14 +176,14 @@ impl<F: MatmulElement> Task<'_, F> {
     }
 }
 
-/// Multiplies the last K-block of two panels and writes the sums to the cells of the area. They start from the
-/// `partial_sums`, if there are any.
+/// Multiplies the last K-block of two panels and writes the sums to the cells of the area. The sums
+/// start from `partial_sums` if there are any.
 ///
 /// # Safety
 /// No other thread reads or writes these cells during the call.
 #[allow(unsafe_code)]
 unsafe fn finish<F: MatmulElement>(a: &[F], b: &[F], partial_sums: &[F], area: Area, cells: &SharedCells<F>) {
-    // Four instances, so that the common ones have no branches and keep their sums in registers.
+    // Four instances: the common ones have no branches and keep their sums in registers.
     let write = match (area.columns.len() == panel_columns::<F>(), partial_sums.is_empty()) {
         (true, true) => write_product::<F, true, false>,
         (true, false) => write_product::<F, true, true>,
@@ -191,7 +194,7 @@ unsafe fn finish<F: MatmulElement>(a: &[F], b: &[F], partial_sums: &[F], area: A
     unsafe { write(a, b, partial_sums, area, cells) };
 }
 
-/// [`finish`] by the sink of these constants.
+/// Runs [`finish`] with the sink for these constants.
 ///
 /// # Safety
 /// As [`finish`].
@@ -213,8 +216,8 @@ fn multiply_panels<F: MatmulElement, S: Sink<F>>(a: &[F], rows: usize, b: &[F], 
     product_of_panels(InstructionSet::detect(), a, rows, b, panel_columns::<F>(), sink);
 }
 
-/// A sink of partial sums, kept until the next K-block, in rows with the width of a panel. With `ACCUMULATES` the sums
-/// also start from there.
+/// A sink that keeps partial sums until the next K-block, in rows of a panel's width. With
+/// `ACCUMULATES`, the sums also start from there.
 struct PartialSums<'a, F, const ACCUMULATES: bool> {
     partial_sums: &'a mut [F],
 }
@@ -234,9 +237,9 @@ impl<F: MatmulElement, const ACCUMULATES: bool> Sink<F> for PartialSums<'_, F, A
     }
 }
 
-/// Accumulating [`PartialSums`] that prefetch a share of `ahead` with each row of sums: prefetching many lines at once
-/// would stall the product, a few between two tiles do not. A separate sink, since even empty prefetches cost time if
-/// all data is in cache.
+/// Accumulating [`PartialSums`] that also prefetch a part of `ahead` with each row of sums.
+/// Prefetching many lines at once would stall the product, while a few between two tiles do not.
+/// This is a separate sink because even empty prefetches cost time if all data is in cache.
 struct PrefetchingPartialSums<'a, F> {
     sums: PartialSums<'a, F, true>,
     ahead: &'a [F],

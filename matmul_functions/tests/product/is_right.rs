@@ -31,8 +31,9 @@ where
     }
 }
 
-/// The first element of `product` that differs from X·Xᵀ, computed by three loops in double precision, by more than the
-/// rounding error bound in `F`: n·ε · Σₖ |x(i, k) · x(j, k)| for sums of n products.
+/// Finds the first element of `product` that differs too much from X·Xᵀ, computed by three loops in
+/// double precision. The limit is the rounding error bound in `F`: n·ε · Σₖ |x(i, k) · x(j, k)| for
+/// sums of n products.
 fn agrees<F: MatmulElement>(x: &ArrayRef2<F>, product: &ArrayRef2<F>) -> Result<(), String> {
     let double = |value: F| value.to_f64().unwrap();
     let (rows, columns) = x.dim();
@@ -89,7 +90,7 @@ fn part3_product_is_right_in_double_precision() -> Result<(), Failure> {
     for_any(64, (0..140_usize, 0..70_usize, any_layout(), any::<u64>()), both_are_right::<f64>)
 }
 
-/// One row, row counts around the sizes of tiles, panels and tasks, and the homework's 784 rows.
+/// One row, row counts near the sizes of tiles, panels and tasks, and the homework's 784 rows.
 #[test]
 fn part3_product_is_right_at_the_edges_of_tiles() -> Result<(), Failure> {
     let around_blocks = [1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 96, 97];

@@ -4,7 +4,7 @@ use matmul_functions::{Reference, matmul_transpose_rayon, matmul_transpose_trivi
 use ndarray::{Array2, array};
 use proptest::prelude::*;
 
-/// A matrix of odd integers, so that no product of its elements is 0.
+/// A matrix of odd integers: no product of its elements is 0.
 fn odd_integers(rows: usize, columns: usize) -> Array2<f64> {
     Array2::from_shape_fn((rows, columns), |(i, k)| ((7 * i + 3 * k) % 10 * 2) as f64 - 9.0)
 }

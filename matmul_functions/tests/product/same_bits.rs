@@ -40,7 +40,8 @@ fn part3_product_does_not_depend_on_the_number_of_threads() {
     });
 }
 
-/// Each sum in ascending k, on and below the diagonal, with one rounding per step, or two without a fused multiply-add.
+/// Each sum in ascending k, on and below the diagonal, with one rounding per step (two without a
+/// fused multiply-add).
 fn ascending_sums<F: MatmulElement>(x: &Array2<F>) -> Array2<F> {
     let fused = kernels_cpu::InstructionSet::detect() != kernels_cpu::InstructionSet::Portable;
     Array2::from_shape_fn((x.nrows(), x.nrows()), |(i, j)| {
@@ -75,7 +76,7 @@ fn pool(threads: usize) -> ThreadPool {
     ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
-/// Sizes around the edges of K-blocks and of panels.
+/// Sizes near the edges of K-blocks and panels.
 #[test]
 fn part3_sums_over_several_k_blocks_are_one_sum_in_ascending_order() {
     let shapes = [(1, 255), (33, 256), (35, 257), (17, 511), (16, 512), (70, 513), (131, 900), (3, 2000)];
@@ -84,7 +85,7 @@ fn part3_sums_over_several_k_blocks_are_one_sum_in_ascending_order() {
     }
 }
 
-/// Sizes around the edges of stripes, whose length depends on the threads, and of the groups of columns.
+/// Sizes near the edges of stripes (their length depends on the threads) and of the groups of columns.
 #[test]
 fn part3_sums_of_several_stripes_are_one_sum_in_ascending_order() {
     let pools = [1, 2, 3, 8].map(pool);
@@ -93,15 +94,16 @@ fn part3_sums_of_several_stripes_are_one_sum_in_ascending_order() {
     }
 }
 
-/// Whether some rows of `x` have the same products with each other as in all of `x`.
+/// Whether the products of some rows of `x` with each other are the same as in the product of all of `x`.
 fn rows_have_the_same_products<F: MatmulElement>(x: &Array2<F>, rows: &[usize]) -> bool {
     let all = matmul_transpose_rayon(x);
     let some = matmul_transpose_rayon(&x.select(Axis(0), rows));
     some.indexed_iter().all(|((i, j), sum)| sum.integer_decode() == all[[rows[i], rows[j]]].integer_decode())
 }
 
-/// X of more than 48 MiB, which is computed in another order: groups have more columns, and the next panel is
-/// prefetched. The rows include the edges of the groups of columns, 1024 in f32 and 512 in f64.
+/// X of more than 48 MiB, which is computed in another order: groups have more columns, and the
+/// next panel is prefetched. The rows include the edges of the groups of columns, 1024 in f32 and
+/// 512 in f64.
 #[test]
 fn part3_products_of_an_out_of_cache_matrix_equal_those_of_a_few_of_its_rows() {
     let rows = [0, 1, 31, 32, 255, 256, 511, 512, 767, 1023, 1024, 1058];

@@ -56,7 +56,7 @@ fn part2_maximum_of_small_matrices() -> Result<(), Failure> {
     for_any(256, (0..20_usize, 0..70_usize, layouts, any::<u64>()), both_are_right)
 }
 
-/// Up to three tasks of 32 · 1024 elements, the last of any length.
+/// Up to three tasks of 32 · 1024 elements; the last one has any length.
 #[test]
 fn part2_maximum_of_matrices_that_take_several_tasks() -> Result<(), Failure> {
     let layouts = (any_layout(), any_layout());

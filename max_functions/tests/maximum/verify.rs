@@ -1,4 +1,4 @@
-//! `verify` accepts the maximum and locates the first difference of anything else.
+//! `verify` accepts the maximum and locates the first difference in any other result.
 
 use max_functions::{max_cpu, verify};
 use ndarray::{Array2, array};

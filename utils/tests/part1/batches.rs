@@ -1,4 +1,4 @@
-//! Batches are views that cover all examples once, in order.
+//! Batches are views that cover all examples once and in order.
 
 use ndarray::{Array1, Array2, Array3, arr0, s};
 use teaching_tests::{Failure, check, for_any};
@@ -6,7 +6,7 @@ use utils::{UtilsError, create_batches};
 
 use crate::{equal, holds};
 
-/// Data and labels, with the example's index in every element of its row.
+/// Data and labels in which every element of a row is the example's index.
 fn numbered(count: usize, features: usize) -> (Array2<f32>, Array2<usize>) {
     (Array2::from_shape_fn((count, features), |(i, _)| i as f32), Array2::from_shape_fn((count, 10), |(i, _)| i))
 }

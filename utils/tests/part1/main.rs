@@ -1,5 +1,5 @@
-//! The homework's functions of part 1. A test that fails says in one sentence which function is wrong, for what, and what
-//! was expected.
+//! The homework's functions of part 1. A failing test says in one sentence which function is wrong,
+//! for which input, and what was expected.
 
 mod batches;
 mod lists;
@@ -20,7 +20,7 @@ fn equal<T: PartialEq<U> + Debug, U: Debug>(what: &str, found: T, expected: U) -
     }
 }
 
-/// A value without its line breaks, and an array without its strides.
+/// A value on one line; an array without its strides.
 fn in_a_line(value: &impl Debug) -> String {
     let text = format!("{value:?}").split_whitespace().collect::<Vec<_>>().join(" ");
     let end = text.find(", shape=").unwrap_or(text.len());
@@ -35,7 +35,7 @@ fn close(what: &str, found: f64, expected: f64, tolerance: f64) -> Result<(), Fa
     }
 }
 
-/// Fails with the sentence, unless it holds.
+/// Fails with the sentence unless the condition holds.
 fn holds(condition: bool, sentence: impl FnOnce() -> String) -> Result<(), Failure> {
     if condition { Ok(()) } else { Err(sentence().into()) }
 }

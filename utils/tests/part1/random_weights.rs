@@ -1,4 +1,4 @@
-//! Random weights are determined by the seed, and have the layers' shapes and the documented distribution.
+//! The seed determines the random weights. They have the layers' shapes and the documented distribution.
 
 use ndarray::Array2;
 use proptest::collection::vec;
@@ -39,7 +39,8 @@ fn part1_random_weights_have_mean_zero_and_the_variance_of_xavier() -> Result<()
     let weights = &seeded::<f64>(&[fan_in, fan_out], 7)?[0];
     let bound = 1.0 / (fan_in as f64).sqrt();
     let count = weights.len() as f64;
-    // The standard error of the mean is bound / √(3·count), that of the variance bound² · √(4 / 45 / count).
+    // The standard error of the mean is bound / √(3·count); that of the variance is bound² · √(4 /
+    // 45 / count).
     let mean = weights.sum() / count;
     let limit = 5.0 * bound / (3.0 * count).sqrt();
     holds(mean.abs() < limit, || {
@@ -50,7 +51,8 @@ fn part1_random_weights_have_mean_zero_and_the_variance_of_xavier() -> Result<()
     holds((variance - expected).abs() < limit, || {
         format!("random_weights: the variance of 400 × 250 weights is {variance}, expected {expected} ± {limit}")
     })?;
-    // The draws reach both ends: the largest of 100 000 is this close to the bound except with probability e⁻⁵⁰.
+    // The values reach both ends: the largest of 100 000 is this close to the bound except with
+    // probability e⁻⁵⁰.
     let largest = weights.fold(0.0_f64, |largest, weight| largest.max(weight.abs()));
     holds(largest > 0.9995 * bound, || {
         format!("random_weights: the largest of 400 × 250 weights is {largest}, expected almost {bound}")

@@ -101,7 +101,7 @@ fn part1_sigmoid_stays_in_its_range() -> Result<(), Failure> {
     for_any(256, any::<f32>(), |x| {
         let (value, derivative) = (sigmoid_scalar(x), sigmoid_prime_scalar(x));
         holds((0.0..=1.0).contains(&value), || format!("sigmoid_scalar({x}) is {value}, expected 0 to 1"))?;
-        // Near 0 four roundings may raise the derivative above its maximum, 1/4.
+        // Near 0, four roundings may raise the derivative above its maximum, 1/4.
         holds((0.0..=0.25 * (1.0 + 2.0 * f32::EPSILON)).contains(&derivative), || {
             format!("sigmoid_prime_scalar({x}) is {derivative}, expected 0 to 0.25")
         })
