@@ -1,7 +1,8 @@
-//! Odd command lines of the programs: none panics, is killed by a signal or prints control characters; a rejected one is answered by
-//! one line, or clap's usage, and leaves no file.
+//! Tries odd command lines of the programs. No program may panic, be killed by a signal or print
+//! control characters. A rejected command line produces one line, or clap's usage, and no files.
 //!
-//! Here, because the programs of one workspace are built by no test of a single package; `COMMAND_LINES=N` tries N.
+//! These tests are here because no test of a single package builds the programs of a whole
+//! workspace. `COMMAND_LINES=N` tries N command lines.
 #![cfg(unix)]
 
 use std::ffi::OsString;
@@ -23,13 +24,14 @@ use tempfile::TempDir;
 #[allow(dead_code, reason = "one of its figures is enough")]
 mod figures;
 
-/// Time of a program: typesetting a report takes the longest.
+/// Time limit of a program. Typesetting a report takes the longest.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
-/// KiB of a program's private memory.
+/// Limit for a program's private memory, in KiB.
 const MEMORY: u64 = 1 << 20;
 
-/// A program's subcommand with arguments that keep its work small, and the arguments that are tried: N is a number, IN a file to read, OUT one
-/// to write. An option replaces the same one before it.
+/// A program's subcommand with arguments that keep its work small, followed by the arguments to
+/// try. N is a number, IN a file to read, OUT a file to write. An option replaces an earlier one
+/// with the same name.
 const FORMS: [&str; 14] = [
     "max_functions --repeats 1 --size 3 5 | -c N | --repeats N | --seed N | --json | --device auto/simulator/ptx/cuda | --size N N | --help",
     "matmul_functions --repeats 1 --size 3 5 | -c N | --repeats N | --seed N | --size N N | --dtype f32/f64 | --ladder | --json",
@@ -52,7 +54,7 @@ const FORMS: [&str; 14] = [
     "xtask ptx profile | max_kernel/matmul_kernel_f32/no_kernel | --check",
 ];
 
-/// Files of the folder, valid or odd, beside those that are not there.
+/// Files of the folder, valid or odd, in addition to missing ones.
 const INPUTS: &str = "table.csv|settings.toml|model.safetensors|sheet.png|figures.json|digits|digits/train-images-idx3-ubyte|folder|empty|zeros|missing\
     |missing/deeper|dangling|name\u{1b}[31m|table.csv/below-a-file|.|";
 const OUTPUTS: &str =
@@ -62,7 +64,7 @@ const ODD: &str = "| |0|-1|-0|+1|01|1.5|1e3|0x10|1_000|NaN|inf|-inf|1e-400|1e400
 
 type Random = ChaCha8Rng;
 
-/// The arguments of a form, some of them odd.
+/// The arguments for a form, some of them odd.
 fn arguments(random: &mut Random, form: &str) -> Vec<OsString> {
     let (base, options) = form.split_once(" | ").expect("a form has options");
     let mut arguments: Vec<OsString> = base.split(' ').skip(1).map(OsString::from).collect();
@@ -70,7 +72,7 @@ fn arguments(random: &mut Random, form: &str) -> Vec<OsString> {
     for _ in 0..random.random_range(0..5) {
         let mut words = options.choose(random).expect("there are some").split_whitespace().peekable();
         if let Some(name) = words.next_if(|word| word.starts_with('-')) {
-            // Twice is an error, which is tried too.
+            // Repeating an option is an error, which is also tried.
             if let Some(at) = arguments.iter().position(|argument| argument == name)
                 && random.random_range(0..10) > 0
             {
@@ -83,7 +85,7 @@ fn arguments(random: &mut Random, form: &str) -> Vec<OsString> {
     arguments
 }
 
-/// A value of an option, usually a valid one.
+/// A value for an option, usually a valid one.
 fn value(random: &mut Random, word: &str) -> OsString {
     let mut one_of = |values: &str, separator| -> OsString {
         let values: Vec<&str> = values.split(separator).collect();
@@ -102,7 +104,7 @@ fn value(random: &mut Random, word: &str) -> OsString {
     }
 }
 
-/// The folder of the programs, which are built as their own workspaces' tests build them.
+/// The folder of the programs, built as the tests of their own workspaces build them.
 fn programs() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the root is above");
     let (of_studio, of_root): (Vec<&str>, Vec<&str>) = FORMS
@@ -168,7 +170,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() && !path.is_symlink() { files(&path) } else { vec![path] }).collect()
 }
 
-/// The promise that a program breaks.
+/// The promise that a program has broken, if any.
 fn broken(finished: &Finished, new: &[PathBuf]) -> Option<&'static str> {
     let code = finished.status.and_then(|status| status.code());
     let is_control = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');

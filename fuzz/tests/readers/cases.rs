@@ -1,4 +1,4 @@
-//! How a target runs: the same cases each time, or those that bolero draws if it is asked for others.
+//! Runs a target, either on the same cases each time or on cases that bolero draws on request.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -17,11 +17,11 @@ use tempfile::TempDir;
 
 use crate::edits::Input;
 
-/// Bytes from which bolero makes an input.
+/// Number of bytes from which bolero makes an input.
 const MAX_BYTES: usize = 400;
-/// Private memory of all targets together.
+/// Limit for the private memory of all targets together.
 const MEMORY: u64 = 2 << 30;
-/// Processor time of a case: that other programs run too is no defect.
+/// Limit for the processor time of a case. It does not count the time of other programs.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// The answer of a reader that keeps its promises.
@@ -31,17 +31,18 @@ pub(crate) enum Answer {
     Rejected,
 }
 
-/// That a file is rejected by a message that names it. What programs print of a message is on one line and has no control characters,
-/// which the test of their command lines checks.
+/// Checks that a file is rejected with a message that names it. Programs print a message on one
+/// line and without control characters, which the test of their command lines checks.
 pub(crate) fn rejected(error: impl Into<anyhow::Error>, path: &Path) -> Answer {
     let message = format!("{:#}", error.into());
     assert!(message.contains(&path.display().to_string()), "a message names its file: {message:?}");
     Answer::Rejected
 }
 
-/// An engine of bolero that draws the same cases each time, and others for each number in `TEST_SEED`.
+/// A bolero engine that draws the same cases each time, and different ones for each number in
+/// `TEST_SEED`.
 ///
-/// Bolero's own engine begins with random bits of the system: a change could fail by chance.
+/// Bolero's own engine starts from random bits of the system, so a change could fail by chance.
 pub(crate) struct SameCases {
     pub(crate) name: &'static str,
     pub(crate) count: usize,
@@ -53,7 +54,7 @@ impl<T: Test<Value: std::fmt::Debug>> Engine<T> for SameCases {
     fn run(self, mut test: T, options: driver::Options) {
         limit_memory();
         let mut random = ChaCha8Rng::seed_from_u64(test_support::seed(0));
-        // If a case ends the whole process, its bytes are left.
+        // If a case ends the whole process, its bytes remain in this file.
         let last = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}.case", self.name, std::process::id()));
         let file = File::create(&last).expect("the target folder can be written");
         bolero_engine::panic::set_hook();
@@ -75,7 +76,7 @@ impl<T: Test<Value: std::fmt::Debug>> Engine<T> for SameCases {
     }
 }
 
-/// Whether bolero's own engine is asked for, by one of its variables or by cargo-bolero.
+/// Whether bolero's own engine is requested, by one of its variables or by cargo-bolero.
 pub(crate) fn are_others_wanted() -> bool {
     cfg!(fuzzing) || std::env::vars_os().any(|(name, _)| name.to_string_lossy().starts_with("BOLERO_"))
 }
@@ -91,7 +92,7 @@ pub(crate) fn run_same<R: Fn(&Input) -> Answer + RefUnwindSafe>(name: &'static s
     assert!(accepted > count / 50 && accepted < count - count / 50, "both are tried: {accepted} of {count} accepted");
 }
 
-/// The answer of a reader, which may not take too long.
+/// Returns the answer of a reader, which must not take too long.
 pub(crate) fn read(reader: &impl Fn(&Input) -> Answer, input: &Input) -> Answer {
     let begin = processor_time();
     let answer = reader(input);
@@ -106,13 +107,13 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Ends the process where more memory is asked for than any file may need.
+/// Ends the process if it requests more memory than any file should need.
 fn limit_memory() {
     let limit = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
     setrlimit(Resource::Data, limit).expect("the limit of memory can be lowered");
 }
 
-/// A folder for a target's files, in memory if possible: a disk would limit the rate.
+/// A folder for a target's files, in memory if possible, since a disk would limit the rate.
 pub(crate) fn scratch() -> TempDir {
     let memory = Path::new("/dev/shm");
     let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };

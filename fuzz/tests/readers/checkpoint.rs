@@ -14,10 +14,10 @@ use crate::cases::{Answer, rejected};
 use crate::edits::Input;
 use crate::networks::{edited, require_finite, require_usable};
 
-/// The training samples of the valid checkpoint.
+/// Number of training samples of the valid checkpoint.
 const SAMPLES: usize = 8;
 
-/// An accepted checkpoint is consistent, is the same after it is written, and resumes.
+/// An accepted checkpoint is consistent, survives being written and read again, and can be resumed.
 pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     let path = Path::new("checkpoint.safetensors");
     let valid = [checkpoint::to_bytes(path, &valid()).unwrap()];
@@ -42,7 +42,7 @@ pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     }
 }
 
-/// A checkpoint after one epoch of five and one step.
+/// A checkpoint after one of five epochs and one step.
 fn valid() -> Checkpoint {
     let hyperparameters = Hyperparameters {
         optimizer: Optimizer::Adam,
@@ -69,7 +69,7 @@ fn valid() -> Checkpoint {
     Checkpoint { parameters: Parameters { network, velocities, squares }, run }
 }
 
-/// Trains on for a few steps, after the checks that the program makes too.
+/// Trains for a few more steps, after the same checks as in the program.
 fn resume(Checkpoint { parameters, run }: &Checkpoint) {
     let architecture = parameters.network.architecture();
     let fits = (architecture.inputs(), architecture.outputs()) == (4, 10) && run.images.0 == SAMPLES;
@@ -78,7 +78,7 @@ fn resume(Checkpoint { parameters, run }: &Checkpoint) {
         let samples = Samples::from_bytes(Array2::<u8>::ones((SAMPLES, 4)).into(), 255.0, targets).unwrap();
         let mut engine = CpuEngine::new(&samples, parameters, &run.hyperparameters);
         let order: Vec<u32> = (0..SAMPLES as u32).collect();
-        // The training may diverge, which is no defect.
+        // Training may diverge, which is not a defect.
         let _outcome = engine.train(&order, run.progress.step, &mut |_, _| ControlFlow::Continue(()));
     }
 }

@@ -1,25 +1,27 @@
-//! What bolero draws: which valid file is changed, and how. An edit applies to any file: places are taken modulo its length.
+//! What bolero draws: which valid file to change, and how. An edit applies to any file: positions
+//! are taken modulo its length.
 
 use std::ops::{Bound, Range};
 
 use bolero::{Driver, TypeGenerator};
 
-/// A change of a valid file. A target uses the edits that suit its format.
+/// A change to a valid file. A target uses the edits that suit its format.
 #[derive(Debug)]
 pub(crate) struct Input {
-    /// Which of the valid files.
+    /// Selects one of the valid files.
     pub(crate) file: u8,
-    /// What else a target chooses: a compression, a checksum that is right again.
+    /// Selects other options of a target: compression, or a corrected checksum.
     pub(crate) choice: u8,
     pub(crate) place: u16,
-    /// Changes of chunks, segments, lines.
+    /// Changes to chunks, segments and lines.
     pub(crate) parts: Vec<PartEdit>,
     pub(crate) words: Vec<WordEdit>,
     pub(crate) bytes: Vec<ByteEdit>,
 }
 
 impl TypeGenerator for Input {
-    // Not derived: a derived one may change the input before, so that a case would depend on earlier ones.
+    // Not derived: a derived generator may modify the previous input, and a case would depend on
+    // earlier ones.
     fn generate<D: Driver>(driver: &mut D) -> Option<Self> {
         let (file, choice, place) = driver.produce()?;
         let (parts, words, bytes) = (up_to_three(driver)?, up_to_three(driver)?, up_to_three(driver)?);
@@ -32,12 +34,12 @@ fn up_to_three<D: Driver, T: TypeGenerator>(driver: &mut D) -> Option<Vec<T>> {
     (0..count).map(|_| driver.produce()).collect()
 }
 
-/// One item of a list, chosen by any number.
+/// An item of a list, selected by an arbitrary number.
 pub(crate) fn pick<T>(items: &[T], which: u8) -> &T {
     &items[usize::from(which) % items.len()]
 }
 
-/// An integer, half of the time beside a power of two.
+/// An integer, half of the time next to a power of two.
 #[derive(Debug)]
 pub(crate) struct Edge(u64);
 
@@ -124,7 +126,7 @@ pub(crate) enum PartEdit {
     Change { which: u8, edit: ByteEdit },
 }
 
-/// Edits the parts of a file. `beginnings` are those by which a format tells its parts.
+/// Edits the parts of a file. `beginnings` are the prefixes by which a format distinguishes its parts.
 pub(crate) fn edit_parts(edits: &[PartEdit], parts: &mut Vec<Vec<u8>>, beginnings: &[&[u8]]) {
     for edit in edits {
         if parts.is_empty() {
@@ -151,7 +153,7 @@ pub(crate) fn edit_parts(edits: &[PartEdit], parts: &mut Vec<Vec<u8>>, beginning
     }
 }
 
-/// Edits the words and the lines of a text, and sometimes its bytes. The result need not be UTF-8.
+/// Edits the words and lines of a text, and sometimes its bytes. The result need not be UTF-8.
 pub(crate) fn edit_text(input: &Input, text: &mut Vec<u8>, beginnings: &[&[u8]]) {
     edit_words(&input.words, text);
     if input.choice.is_multiple_of(4) {
@@ -188,7 +190,7 @@ pub(crate) fn edit_words(edits: &[WordEdit], text: &mut Vec<u8>) {
                 (at..at, odd.0.as_bytes().to_vec())
             }
             WordEdit::Nest { at, kind, is_closed, depth: Edge(depth) } => {
-                // Sometimes beyond any limit of recursion.
+                // Sometimes deeper than any recursion limit.
                 let depth = if *depth == 0x1_0000 { 50_000 } else { (depth % 200) as usize };
                 let (open, close) =
                     *pick(&[("[", "]"), ("{", "}"), ("(", ")"), ("{a=", "}"), ("{\"a\":", "}"), ("a.", "")], *kind);
@@ -200,7 +202,7 @@ pub(crate) fn edit_words(edits: &[WordEdit], text: &mut Vec<u8>) {
     }
 }
 
-/// The range of bytes that satisfy `belongs`, around or after a place; empty if there is none.
+/// The range of bytes that satisfy `belongs`, around or after a position. Empty if there are none.
 fn piece(text: &[u8], at: &u16, belongs: impl Fn(u8) -> bool) -> Range<usize> {
     let from = usize::from(*at) % (text.len() + 1);
     let first = text[from..].iter().position(|&byte| belongs(byte)).map_or(from, |offset| from + offset);

@@ -1,4 +1,4 @@
-//! The targets can fail: readers with a planted defect are found, with the smallest case that shows it.
+//! The targets can fail: they find planted defects in readers, with the smallest case that shows each.
 
 use std::panic::{RefUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use crate::cases::{Answer, run_same};
 use crate::edits::{Input, edit_words};
 
-/// The message with which the target of a reader of numbers fails, if it does.
+/// The message with which the target for a reader of numbers fails, if it does.
 fn failure(name: &'static str, read: impl Fn(&str) -> Answer + RefUnwindSafe) -> Option<String> {
     let reader = |input: &Input| {
         let mut file = b"12 34".to_vec();

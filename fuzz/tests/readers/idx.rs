@@ -11,7 +11,7 @@ use neural_net::data::idx;
 use crate::cases::{Answer, rejected, scratch};
 use crate::edits::{Input, edit_bytes, edit_parts};
 
-/// What is read of an accepted file is what it contains.
+/// Reading an accepted file returns exactly what it contains.
 pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
     move |input| {
@@ -25,7 +25,7 @@ pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
         edit_parts(&input.parts, &mut parts, &[header, &[0x1f, 0x8b]]);
         let mut file = parts.concat();
         for layer in 0..[0, 1, 1, 2][usize::from(input.choice % 4)] {
-            // In one or two members.
+            // In one or two gzip members.
             let (first, second) = file.split_at(if layer == 0 { file.len() / 2 } else { file.len() });
             file = [packed(first), packed(second)].concat();
         }

@@ -1,5 +1,6 @@
-//! Damaged and random files for each reader of the repository: it neither panics nor takes too long, says what is wrong with a file that
-//! it rejects, and reads again what is written of a file that it accepts.
+//! Feeds damaged and random files to each reader of the repository. A reader must not panic or take
+//! too long. It must say what is wrong with a file that it rejects. If it accepts a file, the
+//! written copy must be readable again.
 
 mod cases;
 mod checkpoint;
@@ -11,12 +12,12 @@ mod networks;
 mod pictures;
 mod ptx;
 mod settings;
-/// Those of the regression studio's own tests.
+/// Helpers from the regression studio's own tests.
 #[path = "../../../regression-studio/tests/support/mod.rs"]
 mod studio;
 mod table;
 
-/// A test for each target, with the number of its cases: those that take a second or two.
+/// Defines a test for each target, with a number of cases that takes a second or two.
 macro_rules! targets {
     ($($name:ident: $reader:expr, $count:expr;)*) => {$(
         #[test]

@@ -1,5 +1,6 @@
-//! Saved networks, of `neural-net` and of the regression studio, and the studio's runs: safetensors files, which have the header's length in
-//! 8 bytes, the header as JSON, and the tensors' bytes.
+//! Saved networks of `neural-net` and of the regression studio, and the studio's runs. These are
+//! safetensors files, with the header's length in 8 bytes, the header as JSON, and the tensors'
+//! bytes.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +18,7 @@ use crate::cases::{Answer, rejected, scratch};
 use crate::edits::{Input, edit_bytes, edit_text, edit_words, pick};
 use crate::studio::{small_settings, small_table, trained};
 
-/// An accepted network predicts, and is the same after it is written.
+/// An accepted network predicts, and survives being written and read again.
 pub(crate) fn digits_model() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
     let copy = folder.path().join("copy.safetensors");
@@ -46,7 +47,7 @@ pub(crate) fn digits_model() -> impl Fn(&Input) -> Answer {
     }
 }
 
-/// As [`digits_model`].
+/// The same checks as in [`digits_model`].
 pub(crate) fn studio_model() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
     let valid = both_kinds(folder.path(), "model.safetensors");
@@ -62,7 +63,7 @@ pub(crate) fn studio_model() -> impl Fn(&Input) -> Answer {
     }
 }
 
-/// An accepted run is consistent, and is the same after it is written.
+/// An accepted run is consistent, and survives being written and read again.
 pub(crate) fn studio_run() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
     let valid = both_kinds(folder.path(), "checkpoint.safetensors");
@@ -80,11 +81,11 @@ pub(crate) fn studio_run() -> impl Fn(&Input) -> Answer {
         let numbers = run.history.iter().flat_map(|record| [record.seconds, record.train_rmse, record.validation_rmse]);
         let mut numbers = numbers.chain([run.checkpoint.progress.loss, run.checkpoint.progress.seconds]);
         assert!(numbers.all(f64::is_finite), "numbers of a run are finite");
-        // Writing all its files takes far longer than reading.
+        // Writing all its files takes far longer than reading them.
         if input.place.is_multiple_of(16) {
             let copy = folder.path().join("copy");
             run_folder::save(&copy, &run).unwrap();
-            // A result may be NaN, so that the debug texts are compared.
+            // A result may be NaN, so compare the debug texts.
             let shown = |run: &SavedRun| {
                 let settings = run_folder::with_full_path(&run.settings);
                 format!("{settings:?} {:?} {:?} {:?}", run.model, run.checkpoint, run.ended)
@@ -95,14 +96,14 @@ pub(crate) fn studio_run() -> impl Fn(&Input) -> Answer {
     }
 }
 
-/// A file of a finished run of each kind of network.
+/// A file from a finished run of each kind of network.
 fn both_kinds(folder: &Path, file: &str) -> [Vec<u8>; 2] {
     [NetworkKind::Layers, NetworkKind::Table].map(|kind| {
         let mut settings = small_settings();
         (settings.network.kind, settings.training.epochs, settings.training.threads) = (kind, 3, Some(1));
         let snapshot = trained(small_table(40, 1), settings);
         let mut run = SavedRun::clone(snapshot.run.as_ref().expect("the run has a result"));
-        // Its times differ each time, the cases do not.
+        // Its times differ each time, but the cases must not.
         run.history.iter_mut().for_each(|record| record.seconds = 0.5);
         run.checkpoint.progress.seconds = 0.0;
         if let Some((_, results)) = &mut run.ended {
@@ -113,7 +114,7 @@ fn both_kinds(folder: &Path, file: &str) -> [Vec<u8>; 2] {
     })
 }
 
-/// Weights are finite, and a prediction has the right length.
+/// Checks that weights are finite and a prediction has the right length.
 pub(crate) fn require_usable(network: &Network) {
     let mut weights = network.weights().iter().flatten().chain(network.biases().iter().flatten());
     assert!(weights.all(|weight| weight.is_finite()), "weights are finite");
@@ -121,14 +122,15 @@ pub(crate) fn require_usable(network: &Network) {
     assert_eq!(Predictor::new(network).predict(&inputs).len(), network.architecture().outputs());
 }
 
-/// The optimizer's state is finite.
+/// Checks that the optimizer's state is finite.
 pub(crate) fn require_finite(parameters: &Parameters) {
     let state = parameters.velocities.iter().chain(&parameters.squares).flatten();
     let mut all = state.flat_map(|(weights, biases)| weights.iter().chain(biases));
     assert!(all.all(|value| value.is_finite()), "the optimizer's state is finite");
 }
 
-/// As [`require_usable`], also with the sigmoid's gain folded into the weights; and the model is the same after it is written.
+/// Like [`require_usable`], also with the sigmoid's gain folded into the weights. The model must
+/// also survive being written and read again.
 fn require_usable_model(model: &Model, copy: &Path) {
     if let Trained::Layers { network, neuron } = &model.network {
         require_usable(network);
@@ -139,23 +141,23 @@ fn require_usable_model(model: &Model, copy: &Path) {
     assert!(Model::load(copy).unwrap() == *model, "what is written is read again");
 }
 
-/// One of the valid safetensors files, changed, most often with a right checksum.
+/// Changes one of the valid safetensors files, usually with a corrected checksum.
 pub(crate) fn edited(input: &Input, valid: &[Vec<u8>]) -> Vec<u8> {
     let (length, rest) = pick(valid, input.file).split_first_chunk::<8>().expect("a valid file has a length");
     let (header, data) = rest.split_at(u64::from_le_bytes(*length) as usize);
     let (mut header, mut data): (Value, _) = (serde_json::from_slice(header).expect("a header is JSON"), data.to_vec());
     let mut text = serde_json::to_vec_pretty(&header).expect("a header is written again");
     match input.choice % 4 {
-        // A member a line, so that members are edited as lines are.
+        // One member per line: line edits then edit members.
         0 => edit_text(input, &mut text, &[b"", b"null, ", b"\"a\": "]),
         1 => edit_bytes(&input.bytes, &mut data),
         2 => {
-            // A whole element, so that only its value changes.
+            // A whole element, so only its value changes.
             let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN_POSITIVE, -0.0, 1e30];
             let at = usize::from(input.place) % (data.len() / 4) * 4;
             data[at..at + 4].copy_from_slice(&pick(&odd, input.choice / 4).to_le_bytes());
         }
-        // A value of the metadata, which is JSON or a text.
+        // A metadata value, which is JSON or text.
         _ => {
             let metadata = header["__metadata__"].as_object_mut().expect("a valid file has metadata");
             let which = usize::from(input.place) % metadata.len();
@@ -166,7 +168,7 @@ pub(crate) fn edited(input: &Input, valid: &[Vec<u8>]) -> Vec<u8> {
             text = header.to_string().into_bytes();
         }
     }
-    // Without the spaces, where it is JSON still: the checksum is found only so.
+    // Without spaces if it is still JSON, since the checksum is only found in that form.
     let mut header = serde_json::from_slice(&text).map_or(text, |header: Value| header.to_string().into_bytes());
     // The tensors begin at a multiple of 8 bytes.
     header.resize(header.len().next_multiple_of(8), b' ');

@@ -14,7 +14,7 @@ use crate::edits::{Input, edit_bytes, edit_parts, pick};
 /// Width and height of the images, in pixels.
 const SIDE: u32 = 8;
 
-/// An accepted image of a digit has all its pixels.
+/// An accepted digit image has all its pixels.
 pub(crate) fn png() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
     move |input| {
@@ -30,7 +30,7 @@ pub(crate) fn png() -> impl Fn(&Input) -> Answer {
     }
 }
 
-/// Pictures are read, or rejected.
+/// Pictures are either read or rejected.
 pub(crate) fn picture() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
     move |input| {
@@ -45,13 +45,13 @@ pub(crate) fn picture() -> impl Fn(&Input) -> Answer {
     }
 }
 
-/// Chunk types with which a reader may do more than skip them.
+/// Chunk types that a reader may process instead of skipping.
 const TYPES: [&[u8]; 15] = [
     b"IHDR", b"PLTE", b"IDAT", b"IEND", b"tRNS", b"gAMA", b"cHRM", b"iCCP", b"zTXt", b"iTXt", b"acTL", b"fcTL",
     b"fdAT", b"sBIT", b"eXIf",
 ];
 
-/// A changed PNG file, mostly with right lengths and checksums of its chunks and with compressed pixels.
+/// A changed PNG file, usually with correct chunk lengths and checksums and with compressed pixels.
 fn edited_png(input: &Input) -> Vec<u8> {
     let mut chunks = valid_png(input.file);
     edit_parts(&input.parts, &mut chunks, &TYPES);
@@ -70,9 +70,10 @@ fn edited_png(input: &Input) -> Vec<u8> {
     file
 }
 
-/// The chunks of a valid image of any colour type, bit depth and interlacing: type and data, the pixels not compressed.
+/// The chunks of a valid image of any color type, bit depth and interlacing: type and data, with
+/// uncompressed pixels.
 fn valid_png(which: u8) -> Vec<Vec<u8>> {
-    // Colour types with their bit depths, and the samples of each type's pixels.
+    // Color types with their bit depths, and the number of samples per pixel.
     const KINDS: [&[u8; 15]; 2] =
         [&[0, 0, 0, 0, 0, 2, 2, 3, 3, 3, 3, 4, 4, 6, 6], &[1, 2, 4, 8, 16, 8, 16, 1, 2, 4, 8, 8, 16, 8, 16]];
     const SAMPLES: [usize; 7] = [1, 0, 3, 1, 2, 0, 4];
@@ -88,7 +89,7 @@ fn valid_png(which: u8) -> Vec<Vec<u8>> {
         for row in 0..(side - row).div_ceil(rows) {
             let bits = (side - column).div_ceil(columns) * SAMPLES[usize::from(colour)] * usize::from(depth);
             let bytes = bits.div_ceil(8);
-            // A filter of the row, then its pixels: a stroke on an empty background.
+            // The row's filter, then its pixels: a stroke on an empty background.
             pixels.push(if which < 64 { row as u8 % 5 } else { 0 });
             pixels.extend((0..bytes).map(|byte| if byte >= bytes / 3 && byte <= bytes / 2 { 0xff } else { 0 }));
         }
@@ -99,7 +100,7 @@ fn valid_png(which: u8) -> Vec<Vec<u8>> {
     }
     match which % 4 {
         0 => chunks.push(b"tRNS\0\x01\0\x02\0\x03".to_vec()),
-        // A text that is much longer than its chunk.
+        // A text that is much longer than its compressed chunk.
         1 => chunks.push([b"zTXtname\0\0", &packed(&[b'a'; 1 << 18])[..]].concat()),
         2 => chunks.push([b"iCCPname\0\0", &packed(&[b'a'; 1 << 10])[..]].concat()),
         _ => {}

@@ -6,9 +6,9 @@ use ptx_interpreter::{Machine, Options};
 use crate::cases::Answer;
 use crate::edits::{Input, edit_text, pick};
 
-/// Instructions that the warps of a block may issue.
+/// Maximum number of instructions that the warps of a block may issue.
 const INSTRUCTIONS: u64 = 3_000;
-/// Small modules, by hand and of several compilers.
+/// Small modules, written by hand or produced by several compilers.
 const MODULES: [&str; 9] = [
     include_str!("../../../rust-cuda/gpu/tests/support/kernels.ptx"),
     include_str!("../../../rust-cuda/gpu/tests/interpreter/interpreters/bugs_of_ptx.ptx"),
@@ -21,7 +21,7 @@ const MODULES: [&str; 9] = [
     include_str!("../../../rust-cuda/ptx-interpreter/tests/foreign/ptx/softmax.triton.sm_90.ptx"),
 ];
 
-/// A module is refused, or its kernels end with a result or a fault.
+/// A module is rejected, or its kernels end with a result or an error.
 pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     move |input| {
         let mut file = pick(&MODULES, input.file).as_bytes().to_vec();
@@ -38,7 +38,7 @@ pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     }
 }
 
-/// Runs a kernel with a slice for each pair of parameters: the address of one buffer, then a length.
+/// Runs a kernel with one slice per pair of parameters: the address of a buffer, then a length.
 fn launch(machine: &mut Machine, kernel: &str) -> Result<(), String> {
     const BYTES: u64 = 1 << 10;
     let count = machine.parameter_count(kernel).unwrap_or(0).min(64);

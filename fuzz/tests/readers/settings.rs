@@ -8,7 +8,8 @@ use crate::cases::{Answer, rejected, scratch};
 use crate::edits::{Input, edit_text, pick};
 use crate::studio::{small_settings, small_table};
 
-/// Accepted settings are the same after they are written; valid ones make samples of a table, or an error.
+/// Accepted settings survive being written and read again. Valid ones turn a table into samples, or
+/// cause an error.
 pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
     let synthetic = Settings { data: DataSettings::market(50, 1), ..Settings::default() };
@@ -25,7 +26,7 @@ pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
             Err(error) => return rejected(error, &path),
         };
         let again = Settings::from_toml(&settings.to_toml()).expect("what is written is read again");
-        // Compared as text, since NaN is not equal to itself.
+        // Compared as text, since NaN does not equal itself.
         assert_eq!(format!("{again:?}"), format!("{settings:?}"), "what is written is read again");
         if let Some(problem) = settings.problems(Some(&table)).first() {
             assert!(!problem.to_string().trim().is_empty());

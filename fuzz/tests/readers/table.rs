@@ -12,10 +12,10 @@ use crate::cases::{Answer, rejected, scratch};
 use crate::edits::{Input, edit_bytes, edit_text, pick};
 use crate::idx::packed;
 
-/// Memory for a table's rows, in bytes. Assembling it takes twice that.
+/// Memory for a table's rows, in bytes. Assembling the table takes twice that.
 const MEMORY: u64 = 256 << 20;
 
-/// Tables of the dialects that the reader knows.
+/// Tables in the dialects that the reader supports.
 const TABLES: [&str; 12] = [
     "size,side,price\n1.5,north,3\n-2.25,south,4\n0,north,\n12,south,7\n",
     "a;b;c\r\n1,5;2;x\r\n-0,25;;y\r\n1.250,75;7;z\r\n",
@@ -31,7 +31,7 @@ const TABLES: [&str; 12] = [
     "column0,column2,price\n1,x,0.5\n2,y,\"0,5\"\n3,\"\",1e400\n# a note\n4,z,nan\n",
 ];
 
-/// An accepted table is consistent, and is the same after it is written.
+/// An accepted table is consistent, and survives being written and read again.
 pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     let folder = scratch();
     move |input| {
@@ -39,7 +39,7 @@ pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
         let mut file = pick(&TABLES, input.file).as_bytes().to_vec();
         edit_text(input, &mut file, &[b"\"", b"#", b"\r"]);
         if input.choice % 16 == 1 {
-            // As some spreadsheets write it.
+            // The encoding that some spreadsheets write.
             file = String::from_utf8_lossy(&file).encode_utf16().flat_map(u16::to_le_bytes).collect();
         }
         if input.choice.is_multiple_of(3) {
@@ -63,7 +63,7 @@ pub(crate) fn reader() -> impl Fn(&Input) -> Answer {
     }
 }
 
-/// What is declared about a file.
+/// What the user declares about a file.
 fn declared(choice: u16) -> csv::Declared {
     let choice = usize::from(choice);
     let role = Role::ALL.get(choice % 17).copied();
@@ -95,7 +95,7 @@ fn require_consistent(table: &Table, declared: &csv::Declared) {
 
 fn require_same_again(table: &Table, declared: &csv::Declared, copy: &Path) {
     fs::write(copy, written(table)).unwrap();
-    // That its columns are what they are.
+    // Declares that each column has the kind that was detected.
     let role = |column: &Column| match column.kind() {
         Kind::Number if column.is_date() => declared.roles.get(column.name()).copied(),
         Kind::Number => Some(Role::DecimalPoint),
@@ -123,18 +123,19 @@ fn require_same_again(table: &Table, declared: &csv::Declared, copy: &Path) {
     }
 }
 
-/// Whether a cell in a column of numbers is none. It may be one by the other decimal mark, by which a table is written again.
+/// Whether a cell in a numeric column is not a number. It may be a number with the other decimal
+/// mark, which a written table uses.
 fn is_unreadable(column: &Column, row: usize) -> bool {
     column.kind() == Kind::Number && !column.is_date() && column.number(row).is_none() && !column.text(row).is_empty()
 }
 
-/// A table as CSV, each text in quotes.
+/// A table as CSV, with each text in quotes.
 fn written(table: &Table) -> String {
     let quoted = |cell: &str| format!("\"{}\"", cell.replace('"', "\"\""));
     let line = |cells: Vec<String>| cells.join(",") + "\n";
     let header = line(table.columns().iter().map(|column| quoted(column.name())).collect());
     let cell = |column: &Column, row| match column.text(row) {
-        // A line of nothing is no row.
+        // An empty line is not a row.
         text if text.is_empty() && table.columns().len() == 1 => quoted(""),
         text if text.is_empty() => String::new(),
         _ if is_unreadable(column, row) => "unreadable".to_owned(),
