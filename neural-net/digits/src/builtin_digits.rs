@@ -1,8 +1,9 @@
-//! Synthetic handwritten digits, which replace MNIST's files if they are missing.
+//! Synthetic handwritten digits, used if MNIST's files are missing.
 //!
-//! A glyph of a digit is a list of pen strokes. An image takes one of its digit's glyphs, jitters its points, applies a
-//! random rotation, shear, stretch and elastic distortion, and draws it with a pen of varying width on a black
-//! background. The result has MNIST's format and roughly its difficulty, but accuracies on it do not transfer to MNIST.
+//! A glyph of a digit is a list of pen strokes. An image takes one of its digit's glyphs, jitters
+//! its points, applies a random rotation, shear, stretch and elastic distortion, and draws it with
+//! a pen of varying width on a black background. The images have MNIST's format and roughly its
+//! difficulty, but accuracies on them do not transfer to MNIST.
 
 mod strokes;
 
@@ -18,15 +19,16 @@ pub const SIDE: usize = 28;
 const PIXELS: usize = SIDE * SIDE;
 /// The height of an undistorted digit in pixels; MNIST's digits fill a box of 20 × 20.
 const DIGIT_HEIGHT: f32 = 19.0;
-/// Number of line segments of a curve between two of its points.
+/// Number of line segments of a curve between two adjacent points.
 const SEGMENTS: usize = 4;
 /// The width of the anti-aliased edge of a stroke in pixels.
 const EDGE_PIXELS: f32 = 1.4;
 /// The random stream of the labels; image i has stream i.
 const LABEL_STREAM: u64 = u64::MAX;
 
-// The variation of the images: the limits of `spread`. Larger limits make the digits harder to classify. A linear model
-// classifies about 86 % of 10,000 test images correctly, a 784-128-64-10 network about 97.5 %.
+// Limits of the images' random variation, for `spread`. Larger limits make the digits harder to
+// classify. A linear model classifies about 86 % of 10,000 test images correctly, a 784-128-64-10
+// network about 97.5 %.
 const POINT_JITTER: f32 = 0.075;
 const ROTATION_RADIANS: f32 = 0.35;
 const SHEAR: f32 = 0.42;
@@ -37,12 +39,12 @@ const WAVE_RADIANS: f32 = 7.0;
 
 /// Draws `count` images and returns their pixels and their labels.
 ///
-/// The pixels are `count` × 28 × 28 bytes, row by row, 0 the background and 255 full ink; image `i` shows the digit
-/// `labels[i]`, 0 to 9. Each group of ten images (0 … 9, 10 … 19 and so on) shows the ten digits in random order, so
-/// the classes are balanced to within one.
+/// The pixels are `count` × 28 × 28 bytes, row by row, with 0 for the background and 255 for full
+/// ink. Image `i` shows the digit `labels[i]`, 0 to 9. Each group of ten images (0 … 9, 10 … 19 and
+/// so on) shows the ten digits in random order, so the class sizes differ by at most one.
 ///
-/// An image depends on `seed` and its index only, neither on the number of threads nor on `count`: a shorter draw is a
-/// prefix of a longer one.
+/// An image depends only on `seed` and its index, not on the number of threads or on `count`: a
+/// shorter draw is a prefix of a longer one.
 ///
 /// ```
 /// use digits::builtin_digits;
@@ -59,8 +61,8 @@ pub fn draw(count: usize, seed: u64) -> (Vec<u8>, Vec<u8>) {
     (pixels, labels)
 }
 
-/// The pen strokes of a digit's shapes as they are before they vary: for each shape its strokes, each a list of points (x, y),
-/// 0 … 1 across the digit's height, y downwards.
+/// The pen strokes of a digit's shapes before random variation. Each shape is a list of strokes,
+/// and each stroke a list of points (x, y), 0 … 1 across the digit's height, y downwards.
 ///
 /// # Panics
 /// If `digit` is above 9.
@@ -118,13 +120,13 @@ fn ink_glyph(canvas: &mut [f32; PIXELS], glyph: Glyph, rng: &mut ChaCha8Rng) {
     }
 }
 
-/// Splits between the two equal points of a corner: one curve ends there, the next one starts.
+/// Splits between the two equal points of a corner: one curve ends there and the next one starts.
 fn split_at_corners(points: &[[f32; 2]]) -> impl Iterator<Item = &[[f32; 2]]> {
     points.chunk_by(|point, next| point != next)
 }
 
-/// Converts a stroke from hundredths to digit heights with the centre at (0, 0), and moves each point by a random
-/// offset, a repeated point by the same one.
+/// Converts a stroke from hundredths to digit heights with the center at (0, 0), and moves each
+/// point by a random offset. Repeated points move by the same offset.
 fn jitter(stroke: Stroke, rng: &mut ChaCha8Rng) -> Vec<[f32; 2]> {
     let mut moved: Vec<[f32; 2]> = Vec::with_capacity(stroke.len());
     for (index, &(x, y)) in stroke.iter().enumerate() {
@@ -159,7 +161,8 @@ fn ink_curve(
     }
 }
 
-/// Points of the Catmull–Rom curve through `points`: the first, and then [`SEGMENTS`] up to each of the others.
+/// Points of the Catmull–Rom curve through `points`: the first point, then [`SEGMENTS`] points up
+/// to each next one.
 fn curve(points: &[[f32; 2]]) -> Vec<[f32; 2]> {
     let last = points.len() - 1;
     let segments = (0..last).flat_map(|index| {
@@ -171,7 +174,7 @@ fn curve(points: &[[f32; 2]]) -> Vec<[f32; 2]> {
     std::iter::once(points[0]).chain(segments).collect()
 }
 
-/// The point at `along` in 0..=1 between the second and the third of four points.
+/// The point at `along` in 0..=1 between the second and third of four points.
 ///
 /// Source: E. Catmull and R. Rom, "A class of local interpolating splines", 1974.
 fn catmull_rom([a, b, c, d]: [[f32; 2]; 4], along: f32) -> [f32; 2] {
@@ -183,7 +186,7 @@ fn catmull_rom([a, b, c, d]: [[f32; 2]; 4], along: f32) -> [f32; 2] {
     })
 }
 
-/// Draws a line segment; its coverage falls from 1 to 0 over [`EDGE_PIXELS`] around the pen's radius.
+/// Draws a line segment. Its coverage falls from 1 to 0 over [`EDGE_PIXELS`] around the pen's radius.
 fn ink_segment(canvas: &mut [f32; PIXELS], from: [f32; 2], to: [f32; 2], radius: f32) {
     let reach = radius + EDGE_PIXELS / 2.0;
     let low = |axis: usize| (from[axis].min(to[axis]) - reach).max(0.0).ceil() as usize;
@@ -219,7 +222,7 @@ fn add_specks(image: &mut [u8], rng: &mut ChaCha8Rng) {
 struct Placement {
     /// Rotation, shear and stretch in one 2 × 2 matrix, digit heights to pixels.
     matrix: [[f32; 2]; 2],
-    /// The position of the digit's centre in pixels.
+    /// The position of the digit's center in pixels.
     centre: [f32; 2],
     /// The elastic distortion: two waves of low frequency for each axis.
     waves: [[Wave; 2]; 2],
@@ -352,9 +355,11 @@ mod tests {
         }
     }
 
-    /// Of ten images: the ink in full pixels, its centre (x, y) in pixels, and its standard deviations along x and y.
+    /// For ten images: the ink in full pixels, its center (x, y) in pixels, and its standard
+    /// deviations along x and y.
     ///
-    /// Sines and cosines differ between platforms in their last bits, which changes a pixel by at most 1 of 255.
+    /// The last bits of sines and cosines differ between platforms, which changes a pixel by at
+    /// most 1 of 255.
     #[test]
     fn part1_builtin_digits_of_a_seed_are_the_known_ones() {
         let known: [[f64; 5]; 10] = [
@@ -385,7 +390,7 @@ mod tests {
         }
     }
 
-    /// Distance of `point` from the segment, approximated by the nearest of 1001 points on it.
+    /// Distance from `point` to the segment, approximated by the nearest of 1001 points on it.
     fn distance(point: [f32; 2], from: [f32; 2], to: [f32; 2]) -> f32 {
         let on_segment = |i: i16| [0, 1].map(|axis| from[axis] + (to[axis] - from[axis]) * f32::from(i) / 1000.0);
         let gap = |other: [f32; 2]| (point[0] - other[0]).hypot(point[1] - other[1]);
@@ -411,7 +416,7 @@ mod tests {
         }
     }
 
-    /// The tangent at a point is half the difference of its two neighbours.
+    /// The tangent at a point is half the difference of its two neighbors.
     #[test]
     fn part1_a_curve_passes_through_its_points_parallel_to_their_neighbours() {
         let points = [[0.1, -0.4], [0.3, 0.2], [-0.2, 0.5], [0.4, 0.45]];

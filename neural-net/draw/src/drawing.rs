@@ -1,4 +1,4 @@
-//! Pen strokes as an image of MNIST's format.
+//! Converts pen strokes to an image in MNIST's format.
 
 /// Width and height of an image in pixels.
 pub const SIDE: usize = 28;
@@ -9,25 +9,26 @@ pub const PIXELS: usize = SIDE * SIDE;
 const BOX: f32 = 20.0;
 /// Pixels between the edges of the box and of the image.
 const MARGIN: f32 = (SIDE as f32 - BOX) / 2.0;
-/// Column and row of the pixel at which MNIST's images have their centre of mass, half a pixel from the image's centre.
-/// It is a hundredth less than 14, so that a symmetric drawing, whose centre is at 13.5, does not jump between two
-/// pixels.
+/// Column and row of the pixel that holds the center of mass in MNIST's images, half a pixel from
+/// the image's center. It is a hundredth less than 14, so a symmetric drawing with its center at
+/// 13.5 does not jump between two pixels.
 const CENTRE_OF_MASS: f32 = 13.99;
-/// Half the width of a line in pixels, up to the middle of its edge. With it a drawn digit has as much ink as MNIST's.
+/// Half the width of a line in pixels, up to the middle of its edge. It gives a drawn digit as much
+/// ink as MNIST's.
 const PEN_RADIUS: f32 = 1.3;
 /// Width of a line's anti-aliased edge in pixels.
 const EDGE: f32 = 1.2;
-/// Half the width of a line with its whole edge.
+/// Half the width of a line including its whole edge.
 const REACH: f32 = PEN_RADIUS + EDGE / 2.0;
-/// Maximum scale, in pixels per width of the field. A drawing smaller than a tenth of the field does not fill the box,
-/// so that a dot remains a dot.
+/// Maximum scale, in pixels per width of the field. A drawing smaller than a tenth of the field
+/// does not fill the box, so a dot remains a dot.
 const MAX_SCALE: f32 = 200.0;
 
 /// Lines in the box of 20 × 20 pixels.
 ///
-/// As in MNIST, the longer side of a digit has 20 pixels, the aspect ratio is kept, and the centre of mass is at the
-/// image's centre. MNIST's images are scaled scans; here the strokes are scaled, so that the width of a line does not
-/// depend on the size of the drawing.
+/// As in MNIST, the longer side of a digit has 20 pixels, the aspect ratio is kept, and the center
+/// of mass is at the image's center. MNIST scales scanned images. Here, the strokes are scaled, so
+/// the width of a line does not depend on the size of the drawing.
 ///
 /// Source: Y. LeCun, C. Cortes, C. Burges, "The MNIST database of handwritten digits", 1998.
 ///
@@ -38,16 +39,17 @@ const MAX_SCALE: f32 = 200.0;
 /// assert_eq!(network.predict(&drawing.image()).digit(), 1);
 /// ```
 pub struct Drawing {
-    /// The share of each pixel that is covered with ink, 0 … 1.
+    /// The fraction of each pixel that is covered with ink, 0 … 1.
     coverage: [f32; PIXELS],
     /// In pixels per width of the field.
     scale: f32,
-    /// The point of the field that is drawn at the image's centre.
+    /// The point of the field that is drawn at the image's center.
     centre: [f32; 2],
 }
 
 impl Drawing {
-    /// An empty image of a drawing whose points are in `min` … `max`. Points are (x, y), in widths of the field.
+    /// An empty image for a drawing with points in `min` … `max`. Points are (x, y), in widths of
+    /// the field.
     pub const fn within(min: [f32; 2], max: [f32; 2]) -> Self {
         let extent = (max[0] - min[0]).max(max[1] - min[1]);
         Self {
@@ -62,7 +64,7 @@ impl Drawing {
         let (from, to) = (self.to_pixels(from), self.to_pixels(to));
         let along = [to[0] - from[0], to[1] - from[1]];
         let squared_length = (along[0] * along[0] + along[1] * along[1]).max(1e-9);
-        // The columns (axis 0) or rows (axis 1) that the line may cover. A negative value is converted to 0.
+        // The columns (axis 0) or rows (axis 1) that the line may cover. Negative values convert to 0.
         let reached = |axis: usize| {
             let (low, high) = (from[axis].min(to[axis]) - REACH, from[axis].max(to[axis]) + REACH);
             (low + 1.0) as usize..SIDE.min((high + 1.0) as usize)
@@ -85,8 +87,9 @@ impl Drawing {
         [0, 1].map(|axis| middle + (point[axis] - self.centre[axis]) * self.scale)
     }
 
-    /// The image: row by row, 0 for the background and 255 for ink, moved by whole pixels so that its centre of mass is
-    /// within half a pixel of MNIST's, but not so far that ink leaves the image.
+    /// The image, row by row, with 0 for the background and 255 for ink. It is moved by whole
+    /// pixels to bring its center of mass within half a pixel of MNIST's, but never so far that ink
+    /// leaves the image.
     pub fn image(&self) -> [u8; PIXELS] {
         let [right, down] = self.shift();
         core::array::from_fn(|at| {
@@ -97,7 +100,7 @@ impl Drawing {
         })
     }
 
-    /// Pixels to the right and down by which the ink must be moved.
+    /// How many pixels to the right and down the ink must move.
     fn shift(&self) -> [isize; 2] {
         let (mut ink, mut moment) = (f32::MIN_POSITIVE, [0.0; 2]);
         for (at, covered) in self.coverage.iter().enumerate() {

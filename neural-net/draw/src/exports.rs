@@ -1,5 +1,5 @@
-//! The functions that the page calls: `begin`, `line` for each line, and `end` draw an image, `predict` reads it, and `step`
-//! trains the network on it. `load` comes first.
+//! The functions that the page calls. First comes `load`. Then `begin`, `line` for each line, and
+//! `end` draw an image, `predict` classifies it, and `step` trains the network on it.
 
 #![allow(unsafe_code, reason = "exported names, and one instance's only state")]
 
@@ -20,13 +20,13 @@ struct State {
 
 struct Networks {
     now: Network,
-    /// Before the steps.
+    /// The network before the steps.
     start: Network,
 }
 
 struct Page<T>(UnsafeCell<T>);
 
-// SAFETY: The module's memory is not shared, so that only one thread runs its code.
+// SAFETY: The module's memory is not shared, so only one thread runs its code.
 unsafe impl<T> Sync for Page<T> {}
 
 static STATE: Page<State> = Page(UnsafeCell::new(State {
@@ -37,7 +37,7 @@ static STATE: Page<State> = Page(UnsafeCell::new(State {
     pattern: [0.0; PIXELS],
 }));
 
-/// By itself, since zeros take no space in the module.
+/// Separate from the state, since zeros take no space in the module.
 static NETWORKS: Page<Networks> = Page(UnsafeCell::new(Networks { now: Network::zeros(), start: Network::zeros() }));
 
 fn with_state<R>(action: impl FnOnce(&mut State, &mut Networks) -> R) -> R {
@@ -60,7 +60,7 @@ extern "C" fn end() {
     with_state(|state, _| state.image = state.drawing.image());
 }
 
-/// Starts again from the trained weights, or from those before training.
+/// Restarts from the trained weights, or from the weights before training.
 #[unsafe(no_mangle)]
 extern "C" fn load(is_trained: bool) {
     let weights = if is_trained { Weights::Trained } else { Weights::Untrained };
@@ -80,7 +80,8 @@ extern "C" fn predict() -> usize {
     })
 }
 
-/// What to say of the image that was read last: 0, it looks like no digit; 1, not sure; 2, it looks like the digit.
+/// The verdict on the last predicted image: 0, it looks like no digit; 1, not sure; 2, it looks
+/// like the digit.
 #[unsafe(no_mangle)]
 extern "C" fn verdict() -> usize {
     with_state(|state, _| match reading::verdict(&state.activations, &state.nearest) {
@@ -90,19 +91,19 @@ extern "C" fn verdict() -> usize {
     })
 }
 
-/// The digit of the prototype that is nearest to the image that was read last.
+/// The digit of the prototype nearest to the last predicted image.
 #[unsafe(no_mangle)]
 extern "C" fn nearest() -> usize {
     with_state(|state, _| state.nearest.digit)
 }
 
-/// The distance to it; beyond 1 the image looks like no digit.
+/// The distance to that prototype. Beyond 1, the image looks like no digit.
 #[unsafe(no_mangle)]
 extern "C" fn distance() -> f32 {
     with_state(|state, _| state.nearest.distance)
 }
 
-/// Trains the network by a step on the image, which shows this digit.
+/// Trains the network by one step on the image, labeled with this digit.
 #[unsafe(no_mangle)]
 extern "C" fn step(digit: usize) {
     with_state(|state, networks| networks.now.step(&state.image, digit));
@@ -117,7 +118,7 @@ extern "C" fn pattern(layer: usize, unit: usize) -> *const f32 {
     })
 }
 
-/// The address of the change of a unit's pattern by the steps, 784 values.
+/// The address of the change that the steps made to a unit's pattern, 784 values.
 #[unsafe(no_mangle)]
 extern "C" fn change(layer: usize, unit: usize) -> *const f32 {
     with_state(|state, networks| {

@@ -1,7 +1,9 @@
-//! What the page in `docs/draw` computes: pen strokes become an image of MNIST's format, the homework's network, trained on
-//! MNIST, reads the digit, and the image is compared with averages of MNIST's digits. The network can be trained a step.
+//! The computations of the page in `docs/draw`. Pen strokes become an image in MNIST's format. The
+//! homework's network, trained on MNIST, recognizes the digit. The image is also compared with
+//! averages of MNIST's digits, and the network can be trained by single steps.
 //!
-//! The page runs this crate as WebAssembly, the tests run it natively; both need only `core`, `libm` and `rand`.
+//! The page runs this crate as WebAssembly; the tests run it natively. Both need only `core`,
+//! `libm` and `rand`.
 //! `cargo xtask draw` compiles it and assembles the page.
 
 #![cfg_attr(target_arch = "wasm32", no_std)]

@@ -1,5 +1,5 @@
-//! The network: 784-128-64-10 with sigmoid units. It starts from weights that are stored in 8 bits, or from those before
-//! training, and can be trained by a step at a time.
+//! The network: 784-128-64-10 with sigmoid units. It starts from trained weights, stored in 8 bits,
+//! or from the weights before training. It can be trained one step at a time.
 
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
@@ -8,19 +8,20 @@ use crate::drawing::PIXELS;
 
 /// Units of each layer, inputs first.
 pub const SIZES: [usize; 4] = [PIXELS, 128, 64, 10];
-/// The learning rate of [`Network::step`]. A step of 0.01 raises the output of a misread digit visibly, and costs a tenth of a
-/// percentage point of accuracy on other digits.
+/// The learning rate of [`Network::step`]. A step of 0.01 visibly raises the output of a misread
+/// digit, and costs a tenth of a percentage point of accuracy on other digits.
 pub const LEARNING_RATE: f32 = 0.01;
 /// The seed that the trained weights were trained with.
 const SEED: u64 = 0;
 
-/// Bytes of a layer's parameters: a byte for each weight, and two floats for each unit.
+/// Bytes of a layer's parameters: one byte per weight and two floats per unit.
 const fn layer_bytes(layer: usize) -> usize {
     (SIZES[layer] + 8) * SIZES[layer + 1]
 }
 
-/// The parameters of the three layers, in order. Each has its weights, inputs × units signed bytes, then each unit's
-/// step, then each unit's bias, both as little-endian `f32`. A weight is its byte times the step of its unit.
+/// The parameters of the three layers, in order. Each layer has its weights (inputs × units signed
+/// bytes), then each unit's step, then each unit's bias. Steps and biases are little-endian `f32`.
+/// A weight is its byte times its unit's step.
 static PARAMETERS: [u8; layer_bytes(0) + layer_bytes(1) + layer_bytes(2)] = *include_bytes!("parameters.bin");
 
 /// The activations of all layers for one image, each 0 … 1.
@@ -36,7 +37,7 @@ pub struct Activations {
 }
 
 impl Activations {
-    /// The digit with the largest output, the first of equals.
+    /// The digit with the largest output; the first one if several are equal.
     pub fn digit(&self) -> usize {
         let larger = |best: (usize, f32), (digit, &output): (usize, &f32)| match output > best.1 {
             true => (digit, output),
@@ -49,7 +50,7 @@ impl Activations {
 /// The weights that a network starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weights {
-    /// Random ones, from which the training run started.
+    /// The random weights that the training run started from.
     Untrained,
     /// The result of the training run.
     Trained,
@@ -69,7 +70,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network of zeros, to be loaded.
+    /// A network of zeros, to be filled by [`Self::load`].
     pub const fn zeros() -> Self {
         Self { first: Layer::zeros(), second: Layer::zeros(), outputs: Layer::zeros() }
     }
@@ -82,7 +83,7 @@ impl Network {
         network
     }
 
-    /// Starts again from these weights.
+    /// Restarts from these weights.
     pub fn load(&mut self, weights: Weights) {
         match weights {
             Weights::Trained => {
@@ -113,11 +114,13 @@ impl Network {
         Activations { first, second, outputs: self.outputs.activations(&second) }
     }
 
-    /// One step of gradient descent by which the network learns that an image shows a digit. The loss is cross-entropy: with
-    /// squared error, which the network was trained with, a step hardly changes an output that is wrong and near 0 or 1.
+    /// Takes one step of gradient descent to learn that an image shows a digit. The loss is
+    /// cross-entropy. With squared error, which the network was trained with, a step hardly changes
+    /// a wrong output near 0 or 1.
     pub fn step(&mut self, image: &[u8; PIXELS], digit: usize) {
         let Activations { first, second, outputs } = self.predict(image);
-        // The gradient with respect to a unit's weighted sum: at an output a − y, for cross-entropy and a sigmoid.
+        // The gradient with respect to an output's weighted sum is a − y, for cross-entropy and a
+        // sigmoid.
         let target: [f32; SIZES[3]] = one_hot(digit);
         let at_outputs = core::array::from_fn(|unit| outputs[unit] - target[unit]);
         let at_second = through_sigmoid(&second, &self.outputs.back(&at_outputs));
@@ -127,8 +130,8 @@ impl Network {
         self.first.descend(&inputs(image), &at_first);
     }
 
-    /// The pattern of a unit, a value for each pixel. In the first hidden layer (0) it is the unit's weights; in the others (1
-    /// and 2) it is the sum of the patterns before it, each times its weight.
+    /// The pattern of a unit, one value per pixel. In the first hidden layer (0), it is the unit's
+    /// weights. In layers 1 and 2, it is the weighted sum of the patterns of the layer before.
     pub fn pattern(&self, layer: usize, unit: usize) -> [f32; PIXELS] {
         let first = match layer {
             0 => one_hot(unit),
@@ -159,7 +162,8 @@ impl<const INPUTS: usize, const UNITS: usize> Layer<INPUTS, UNITS> {
         self.biases.iter_mut().zip(floats(biases)).for_each(|(bias, value)| *bias = value);
     }
 
-    /// Random weights as the homework's network has them before training: uniform in ±1/√inputs, and biases of 0.
+    /// Sets random weights as in the homework's network before training: uniform in ±1/√inputs, and
+    /// biases of 0.
     fn randomize(&mut self, rng: &mut ChaCha8Rng) {
         let bound = 1.0 / libm::sqrtf(INPUTS as f32);
         for weight in self.weights.as_flattened_mut() {
@@ -168,7 +172,7 @@ impl<const INPUTS: usize, const UNITS: usize> Layer<INPUTS, UNITS> {
         self.biases.fill(0.0);
     }
 
-    /// sigmoid(x·W + b) for a row vector x. Inputs of 0 are skipped: most pixels are background.
+    /// sigmoid(x·W + b) for a row vector x. Skips inputs of 0: most pixels are background.
     fn activations(&self, inputs: &[f32; INPUTS]) -> [f32; UNITS] {
         let mut sums = self.biases;
         for (&input, weights) in inputs.iter().zip(&self.weights).filter(|(input, _)| **input != 0.0) {
@@ -179,7 +183,7 @@ impl<const INPUTS: usize, const UNITS: usize> Layer<INPUTS, UNITS> {
         sums.map(|sum| 1.0 / (1.0 + libm::expf(-sum)))
     }
 
-    /// W·v for a column vector v with a value for each unit.
+    /// W·v for a column vector v with one value per unit.
     fn back(&self, values: &[f32; UNITS]) -> [f32; INPUTS] {
         core::array::from_fn(|input| self.weights[input].iter().zip(values).map(|(weight, value)| weight * value).sum())
     }
@@ -204,7 +208,8 @@ fn one_hot<const LENGTH: usize>(index: usize) -> [f32; LENGTH] {
     core::array::from_fn(|at| f32::from(u8::from(at == index)))
 }
 
-/// Gradients with respect to a layer's activations a, times a · (1 − a), the derivative of the sigmoid.
+/// Multiplies gradients with respect to a layer's activations a by a · (1 − a), the derivative of
+/// the sigmoid.
 fn through_sigmoid<const UNITS: usize>(activations: &[f32; UNITS], gradients: &[f32; UNITS]) -> [f32; UNITS] {
     core::array::from_fn(|unit| gradients[unit] * activations[unit] * (1.0 - activations[unit]))
 }

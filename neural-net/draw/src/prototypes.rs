@@ -1,23 +1,24 @@
-//! How `prototypes.bin`, with which [`crate::reading`] compares drawings, is made of MNIST's images.
+//! Builds `prototypes.bin` from MNIST's images. [`crate::reading`] compares drawings with these
+//! prototypes.
 
 use crate::drawing::PIXELS;
 use crate::reading::{self, Thumbnail};
 use crate::redrawn::redraw;
 
-/// Prototypes of each digit, at most.
+/// Maximum number of prototypes per digit.
 const OF_DIGIT: usize = 48;
-/// The least number of images that a prototype is the average of: none shows the digit of one person.
+/// Minimum number of images averaged in a prototype. No prototype shows one person's digit.
 const LEAST: usize = 10;
-/// Rounds of k-means, after which the prototypes hardly move.
+/// Number of k-means rounds. After that, the prototypes hardly move.
 const ROUNDS: usize = 20;
-/// The share of the held-out images that are within the limit.
+/// The fraction of held-out images within the distance limit.
 const WITHIN: f64 = 0.99;
 
 /// Images of MNIST's format with their digits.
 pub type Labelled<'a> = (&'a [[u8; PIXELS]], &'a [u8]);
 
-/// The prototypes of training images and the limit of the distance, in the format of `prototypes.bin`. The limit is the
-/// distance that 99 % of the held-out images keep.
+/// Encodes the prototypes of training images and the distance limit in the format of
+/// `prototypes.bin`. 99 % of the held-out images are within the limit.
 ///
 /// # Panics
 /// If no image is held out.
@@ -42,7 +43,7 @@ fn of_redrawn(image: &[u8; PIXELS]) -> Thumbnail {
     reading::thumbnail(&redraw(image))
 }
 
-/// The averages of groups of similar thumbnails, by k-means from thumbnails at equal intervals.
+/// Averages groups of similar thumbnails by k-means, starting from thumbnails at equal intervals.
 fn averages(thumbnails: &[Thumbnail]) -> Vec<Thumbnail> {
     let count = OF_DIGIT.min(thumbnails.len());
     let mut means: Vec<Thumbnail> = (0..count).map(|index| thumbnails[index * thumbnails.len() / count]).collect();
@@ -62,7 +63,7 @@ fn averages(thumbnails: &[Thumbnail]) -> Vec<Thumbnail> {
     means.into_iter().zip(sizes).filter(|(_, size)| *size >= LEAST).map(|(mean, _)| mean).collect()
 }
 
-/// The index of the nearest mean, the first of equals.
+/// The index of the nearest mean; the first one if several are equal.
 fn nearest_of(means: &[Thumbnail], thumbnail: &Thumbnail) -> usize {
     let square = |mean: &Thumbnail| -> f32 { mean.iter().zip(thumbnail).map(|(a, b)| (a - b) * (a - b)).sum() };
     let squares = means.iter().map(square).enumerate();

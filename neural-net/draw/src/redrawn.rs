@@ -1,18 +1,18 @@
-//! Scanned digits, drawn again with the page's pen: a drawing differs from MNIST's images in the width of its lines, which says
-//! nothing about how much it looks like a digit.
+//! Redraws scanned digits with the page's pen. Drawings and MNIST's images differ in line width,
+//! which says nothing about how much a drawing looks like a digit.
 
 use crate::drawing::{Drawing, PIXELS, SIDE};
 
-/// Width and height of the grid on which a line is thinned: two cells for a pixel.
+/// Width and height of the grid for thinning a line: two cells per pixel.
 const GRID: usize = 2 * SIDE;
-/// The ink from which on a cell is part of a line.
+/// Minimum ink of a cell that is part of a line.
 const INK: f32 = 100.0;
 
-/// The cells of lines. Beyond its edges there is none.
+/// The cells of lines. There are none beyond the grid's edges.
 type Cells = Vec<bool>;
 
-/// An image, 0 for the background and 255 for ink, with all its lines as wide as the page's pen: they are thinned to one cell,
-/// and drawn along what remains.
+/// Redraws an image (0 for the background and 255 for ink) with all its lines as wide as the page's
+/// pen. Lines are thinned to one cell, and the pen draws along the remaining cells.
 pub fn redraw(image: &[u8; PIXELS]) -> [u8; PIXELS] {
     let cells = thinned(enlarged(image));
     let points = || (0..GRID * GRID).filter(|&at| cells[at]).map(|at| [at % GRID, at / GRID]);
@@ -22,7 +22,7 @@ pub fn redraw(image: &[u8; PIXELS]) -> [u8; PIXELS] {
     };
     let mut drawing = Drawing::within(limit(f32::INFINITY, f32::min), limit(f32::NEG_INFINITY, f32::max));
     for [x, y] in points() {
-        // Lines to the neighbours that follow in the grid, and a dot, which a cell without neighbours remains.
+        // Draws lines to the neighbors that follow in the grid, and a dot, for a cell without neighbors.
         drawing.line(place([x, y]), place([x, y]));
         let others = [(1, 0), (-1, 1), (0, 1), (1, 1)].map(|(right, down)| neighbour([x, y], right, down));
         for other in others.into_iter().flatten().filter(|&[x, y]| cells[y * GRID + x]) {
@@ -37,7 +37,7 @@ fn neighbour([x, y]: [usize; 2], right: isize, down: isize) -> Option<[usize; 2]
     Some([moved(x, right)?, moved(y, down)?])
 }
 
-/// The image on the grid, by bilinear interpolation.
+/// Enlarges the image to the grid by bilinear interpolation.
 fn enlarged(image: &[u8; PIXELS]) -> Cells {
     let pixel = |column: isize, row: isize| {
         let is_inside = (0..SIDE as isize).contains(&column) && (0..SIDE as isize).contains(&row);
@@ -45,7 +45,8 @@ fn enlarged(image: &[u8; PIXELS]) -> Cells {
     };
     let ink = |at: usize| {
         let [column, row] = [at % GRID, at / GRID].map(|cell| (cell / 2) as isize);
-        // A cell's middle is a quarter of a pixel from its pixel's, towards one neighbour of each axis.
+        // A cell's center is a quarter of a pixel from its pixel's center, towards one neighbor on
+        // each axis.
         let [right, down] = [at % GRID, at / GRID].map(|cell| if cell % 2 == 0 { -1 } else { 1 });
         0.5625 * pixel(column, row)
             + 0.1875 * (pixel(column + right, row) + pixel(column, row + down))
@@ -54,7 +55,7 @@ fn enlarged(image: &[u8; PIXELS]) -> Cells {
     (0..GRID * GRID).map(|at| ink(at) > INK).collect()
 }
 
-/// Lines of one cell in the middle of the lines.
+/// Thins the lines to a width of one cell along their middle.
 ///
 /// Source: T. Y. Zhang, C. Y. Suen, "A fast parallel algorithm for thinning digital patterns", 1984.
 fn thinned(mut cells: Cells) -> Cells {
@@ -63,7 +64,7 @@ fn thinned(mut cells: Cells) -> Cells {
         for half in 0..2 {
             let ink = || (0..GRID * GRID).filter(|&at| cells[at]);
             let removed: Vec<usize> = ink().filter(|&at| is_edge(&cells, at, half)).collect();
-            // All four cells of a square are edges: of a dot it remains.
+            // All four cells of a square are edges. If nothing else is left, it is a dot and must remain.
             if removed.len() == ink().count() {
                 return cells;
             }
@@ -76,8 +77,8 @@ fn thinned(mut cells: Cells) -> Cells {
     }
 }
 
-/// Whether a cell of a line may be removed: it is at an edge, below or on the right in the first half of a pass, above or
-/// on the left in the second, and neither ends nor connects a line.
+/// Whether a cell of a line may be removed: it is at an edge (bottom or right in the first half of
+/// a pass, top or left in the second) and neither ends nor connects a line.
 fn is_edge(cells: &Cells, at: usize, half: usize) -> bool {
     // Clockwise from above.
     const AROUND: [(isize, isize); 8] = [(0, -1), (1, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1)];

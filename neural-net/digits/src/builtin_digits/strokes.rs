@@ -1,8 +1,8 @@
 //! The glyphs of the ten digits as pen strokes, several for each digit.
 //!
-//! A point is (x, y) in hundredths of the digit's height: x to the right, y downwards, (50, 50) the centre. The pen
-//! draws a smooth curve through the points of a stroke; a repeated point is a corner. The pen is lifted between
-//! strokes.
+//! A point is (x, y) in hundredths of the digit's height: x to the right, y downwards, (50, 50) in
+//! the center. The pen draws a smooth curve through the points of a stroke. A repeated point is a
+//! corner. The pen is lifted between strokes.
 
 /// A position in hundredths of the digit's height.
 pub(super) type Point = (u8, u8);
