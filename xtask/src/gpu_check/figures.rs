@@ -60,7 +60,7 @@ const TRIANGLE: f64 = (784 * 785 / 2 * 128) as f64;
 /// Bytes of X and of the result, in f32.
 const X_BYTES: f64 = (4 * 784 * 128) as f64;
 const PRODUCT_BYTES: f64 = (4 * 784 * 784) as f64;
-/// The homework's step on a cluster of 16 blocks. See docs/gpu-kernels.md, "Rooflines".
+/// The homework's step on a cluster of 16 blocks. See docs/gpu-cycles.md, "Rooflines".
 const STEP: &[Bound] = &[Bound::Exchanges(2.0), Bound::Products(245.0), Bound::Singles(55_000.0, Multiprocessors::One)];
 /// Steps of an epoch: 50,000 images in batches of 16.
 const STEPS: u32 = 3125;
