@@ -1,4 +1,4 @@
-//! The result as JSON. `docs/checking.md` describes the fields.
+//! The result as JSON. `docs/checking-rules.md` describes the fields.
 
 use cuda_launch::Dim3;
 use ptx_interpreter::memory::{AccessError, Extent};
