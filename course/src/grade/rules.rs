@@ -19,7 +19,7 @@ use crate::starter::{Part, read_text};
 /// The files on lateness and on points that are set by hand.
 #[derive(Args)]
 pub(super) struct Options {
-    /// Due date, grace period and the factors by which late submissions count, as docs/teaching.md has them
+    /// Due date, grace period and the factors by which late submissions count, as docs/grading-reference.md has them
     #[arg(long, value_name = "FILE.toml")]
     late: Option<PathBuf>,
     /// With --late: a table of submissions' names and the times when they were handed in
