@@ -72,7 +72,7 @@ impl Replacement {
     }
 
     /// Syncs the content, gives the file the mode, the owner and the group of the one at `path`, renames it to `path`,
-    /// and syncs the directory. Without the permission to give it its owner or group, nobody else gets more access.
+    /// and syncs the directory. Without the permission to give it its owner or group, no one else gets more access.
     ///
     /// # Errors
     /// If a step fails. The old content is then still at `path`, unless only the last of the three steps failed: then

@@ -60,7 +60,7 @@ fn valid_ptx_that_is_missing_is_told_from_invalid_ptx() {
         ("frobnicate.u32 r0, r1;", false),
         ("add.u33 r0, r1, r2;", false),
         ("add.u32 r0, r1;", false),
-        ("add.u32 r0, r1, nobody;", false),
+        ("add.u32 r0, r1, missing;", false),
     ] {
         let error = Kernel::new(format!("{statement}\nret;")).load_error();
         assert_eq!(error.is_unsupported(), is_unsupported, "{statement}: {error}");
