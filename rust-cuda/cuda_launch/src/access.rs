@@ -1,8 +1,8 @@
-//! Ways of accessing memory.
+//! Kinds of memory access.
 
 use std::fmt;
 
-/// A way of accessing an element.
+/// A kind of access to an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// A load.

@@ -1,4 +1,4 @@
-//! Counts in messages, in the singular for one.
+//! Formats counts in messages, with the singular for one.
 
 /// "1 thread", "2 threads", "2 launches".
 pub fn counted(count: usize, noun: &str) -> String {

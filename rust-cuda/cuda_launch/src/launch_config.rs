@@ -19,9 +19,10 @@ impl Dim3 {
         Self { x, y, z }
     }
 
-    /// x · y · z; saturates.
+    /// x · y · z, saturating.
     pub const fn count(self) -> u64 {
-        // CUDA's limits keep this below 2⁶³; it saturates because they may not have been checked yet.
+        // CUDA's limits keep this below 2⁶³. It saturates because they may not have been checked
+        // yet.
         (self.x as u64 * self.y as u64).saturating_mul(self.z as u64)
     }
 
@@ -60,48 +61,51 @@ impl std::fmt::Display for Dim3 {
     }
 }
 
-/// Grid, block and shared memory of a launch.
+/// The grid, block and shared memory of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchConfig {
-    /// Blocks of the grid.
+    /// Number of blocks in the grid.
     pub grid: Dim3,
-    /// Threads of each block.
+    /// Number of threads per block.
     pub block: Dim3,
-    /// Bytes of shared memory of each block in addition to the kernel's own arrays.
+    /// Bytes of shared memory per block in addition to the kernel's own arrays.
     pub dynamic_shared_bytes: u32,
-    /// Whether all blocks of the grid are resident at once, so that they can synchronise with
+    /// Whether all blocks of the grid are resident at once, so they can synchronize with
     /// `cuda_std::grid::sync`.
     pub cooperative: bool,
-    /// Blocks of a cluster, which are consecutive along x; 1: no clusters.
+    /// Number of blocks per cluster, consecutive along x. 1 means no clusters.
     pub cluster: u8,
 }
 
 impl LaunchConfig {
-    /// Maximum threads of a block.
+    /// Maximum threads per block.
     pub const MAX_THREADS: u32 = 1024;
-    /// Maximum threads of a block along each dimension.
+    /// Maximum threads per block along each dimension.
     pub const MAX_BLOCK: Dim3 = Dim3::new(1024, 1024, 64);
-    /// Maximum blocks of a grid along each dimension.
+    /// Maximum blocks per grid along each dimension.
     pub const MAX_GRID: Dim3 = Dim3::new(i32::MAX as u32, 65_535, 65_535);
-    /// Maximum blocks of a cluster. Above 8 a GPU may refuse.
+    /// Maximum blocks per cluster. A GPU may reject more than 8.
     pub const MAX_CLUSTER: u8 = 16;
-    /// Maximum bytes of a block's arrays, those of `cuda_std::shared_array!`, together.
+    /// Maximum total bytes of a block's arrays from `cuda_std::shared_array!`.
     pub const MAX_STATIC_SHARED_BYTES: u32 = 48 * 1024;
-    /// Maximum bytes of shared memory of a block, its arrays and the dynamic part together, on any supported GPU: the
-    /// limit of sm_90. Others have less: sm_75 64 KiB, sm_80 163 KiB, sm_86 and sm_89 99 KiB.
+    /// Maximum bytes of shared memory per block, arrays and dynamic part together, on any supported
+    /// GPU: the limit of sm_90. Other architectures have less: sm_75 64 KiB, sm_80 163 KiB, sm_86
+    /// and sm_89 99 KiB.
     pub const MAX_SHARED_BYTES: u32 = 227 * 1024;
 
-    /// `grid` blocks of `block` threads, without dynamic shared memory, not cooperative.
+    /// `grid` blocks of `block` threads, not cooperative and without dynamic shared memory.
     pub fn new(grid: impl Into<Dim3>, block: impl Into<Dim3>) -> Self {
         Self { grid: grid.into(), block: block.into(), dynamic_shared_bytes: 0, cooperative: false, cluster: 1 }
     }
 
-    /// At least one thread for each of `elements`, in blocks of `threads`, for a kernel in which `thread::index_1d()` is the index of
-    /// a thread's element. More than 2³¹ elements are indices of 32 bits too, `thread::index_1d() as usize`.
+    /// At least one thread per element, in blocks of `threads`, for a kernel that uses
+    /// `thread::index_1d()` as the index of a thread's element. Indices of more than 2³¹ elements
+    /// still fit in 32 bits with `thread::index_1d() as usize`.
     ///
     /// # Panics
-    /// If there are more than 2³² threads: several would have the same index of 32 bits. Launch fewer by [`new`](Self::new), each of
-    /// which handles every n-th element, for n threads of the grid:
+    /// If there are more than 2³² threads, since several would get the same 32-bit index. Launch
+    /// fewer threads with [`new`](Self::new) and let each handle every n-th element, where n is the
+    /// number of threads in the grid:
     ///
     /// ```
     /// # use cuda_launch::LaunchConfig;
@@ -118,7 +122,7 @@ impl LaunchConfig {
             "a thread for each of {elements} elements, in blocks of {threads}: `thread::index_1d()` has 32 bits, which tell 2³² threads \
              apart; launch fewer by `LaunchConfig::new`, each for every n-th element, where n is the number of threads"
         );
-        // Blocks without threads, and too many blocks, are errors of the launch.
+        // Empty blocks and too many blocks are errors of the launch.
         Self::new(u32::try_from(blocks).unwrap_or(u32::MAX), threads)
     }
 
@@ -127,7 +131,7 @@ impl LaunchConfig {
         Self { dynamic_shared_bytes: bytes, ..self }
     }
 
-    /// The same with all blocks resident at once, so that they can synchronise with
+    /// The same with all blocks resident at once, so they can synchronize with
     /// `cuda_std::grid::sync`. A device rejects more blocks than it can run at once.
     pub fn cooperative(self) -> Self {
         Self { cooperative: true, ..self }
@@ -135,7 +139,7 @@ impl LaunchConfig {
 
     /// The same with clusters of `blocks` blocks, for a kernel that uses `cuda_std::cluster`.
     pub fn clusters_of(self, blocks: u32) -> Self {
-        // More than MAX_CLUSTER in any case, which `check` rejects.
+        // Any larger number exceeds MAX_CLUSTER, which `check` rejects.
         Self { cluster: u8::try_from(blocks).unwrap_or(u8::MAX), ..self }
     }
 
@@ -170,7 +174,8 @@ impl LaunchConfig {
         self.check_shared(Self::MAX_SHARED_BYTES)
     }
 
-    /// Checks that the dynamic shared memory alone is within `limit`, the device's maximum bytes for a block.
+    /// Checks that the dynamic shared memory alone is within `limit`, the device's maximum bytes
+    /// per block.
     ///
     /// # Errors
     /// [`LimitError::SharedMemory`]
@@ -180,7 +185,7 @@ impl LaunchConfig {
     }
 }
 
-/// A limit of CUDA that a launch exceeds.
+/// A CUDA limit that a launch exceeds.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum LimitError {
     /// The grid has no blocks.
@@ -212,7 +217,7 @@ pub enum LimitError {
     Threads {
         /// The requested block.
         block: Dim3,
-        /// Threads of the block.
+        /// Number of threads in the block.
         threads: u64,
     },
     /// The blocks along x do not form whole clusters, or a cluster has no blocks or too many.
@@ -221,20 +226,20 @@ pub enum LimitError {
         LaunchConfig::MAX_CLUSTER
     )]
     Cluster {
-        /// Blocks of a cluster.
+        /// Number of blocks per cluster.
         cluster: u8,
         /// The requested grid.
         grid: Dim3,
     },
-    /// A cooperative launch has clusters, which is not supported.
+    /// A cooperative launch has clusters, which are not supported.
     #[error("a cooperative launch with clusters is not supported")]
     CooperativeClusters,
-    /// The block has too much shared memory.
+    /// The block uses too much shared memory.
     #[error("{bytes} bytes of dynamic shared memory; at most {limit} are possible")]
     SharedMemory {
-        /// The requested bytes.
+        /// The requested number of bytes.
         bytes: u32,
-        /// Maximum bytes of a block.
+        /// Maximum bytes per block.
         limit: u32,
     },
 }

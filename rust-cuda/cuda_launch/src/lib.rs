@@ -1,7 +1,8 @@
-//! The shape of a launch, CUDA's limits on it, the orders in which its threads may run, and the ways of accessing memory that a fault
-//! names: the words that devices share, with no device behind them. Kernels' hosts use them as `cuda_std`'s.
+//! The shape of a launch, CUDA's limits on it, the schedules of its threads, and the kinds of
+//! memory access that errors name. These types are shared by all devices and depend on none. Host
+//! code uses them through `cuda_std`.
 
-// Said here, in the first crate that every program is compiled from.
+// The check is here because every program compiles this crate first.
 #[cfg(all(windows, target_arch = "aarch64"))]
 compile_error!(
     "the simulator does not run as a Windows program for ARM: take the x86-64 toolchain, whose programs Windows 11 runs too: \

@@ -1,28 +1,30 @@
-//! The state of an mbarrier: a barrier in shared memory that counts arrivals and bytes.
+//! The state of an mbarrier, a barrier in shared memory that counts arrivals and bytes.
 
 use thiserror::Error;
 
-/// An mbarrier (PTX ISA 9.7.13.15). Its current phase is complete when all expected arrivals and all expected bytes have come; then the
-/// next phase begins, which expects the same number of arrivals.
+/// An mbarrier (PTX ISA 9.7.13.15). Its current phase completes when all expected arrivals and all
+/// expected bytes have arrived. Then the next phase begins, which expects the same number of
+/// arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mbarrier {
-    /// Arrivals of each phase.
+    /// Number of arrivals per phase.
     expected: u32,
-    /// Arrivals that the current phase still expects.
+    /// Number of arrivals that the current phase still expects.
     pending: u32,
-    /// Bytes that the current phase still expects; less than zero if bytes have come before the thread that expects them.
+    /// Bytes that the current phase still expects. Negative if bytes arrive before the thread that
+    /// expects them.
     bytes: i32,
-    /// The parity of the current phase's number, from 0.
+    /// The parity of the current phase's number, starting at 0.
     parity: bool,
 }
 
-/// A wrong use of an mbarrier.
+/// An invalid use of an mbarrier.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum MbarrierError {
     /// A number of arrivals out of range.
     #[error("{0} arrivals at an mbarrier: it counts 1 to 2²⁰ − 1")]
     Arrivals(u64),
-    /// An operation on memory that is no mbarrier.
+    /// An operation on memory that is not an mbarrier.
     #[error("there is no mbarrier: nothing has initialised it there, or something has overwritten it")]
     NotInitialised,
     /// More arrivals than the phase expects.
@@ -31,31 +33,31 @@ pub enum MbarrierError {
         crate::counted(*.arrivals as usize, "arrival")
     )]
     TooManyArrivals {
-        /// Arrivals of the thread.
+        /// Number of the thread's arrivals.
         arrivals: u32,
         /// Arrivals that the phase still expects.
         pending: u32,
-        /// Arrivals of each phase.
+        /// Number of arrivals per phase.
         expected: u32,
         /// Bytes that the phase still expects.
         bytes: i32,
     },
-    /// A wait by what is no state of an mbarrier.
+    /// A wait with a value that is not an mbarrier state.
     #[error("a wait for a phase by a value that no arrival at an mbarrier has returned")]
     State,
-    /// A count of bytes out of range.
+    /// A byte count out of range.
     #[error("the mbarrier's phase would expect {0} bytes: it counts up to 2²⁰ − 1, and as many that come too early")]
     Bytes(i64),
 }
 
 impl Mbarrier {
-    /// Maximum number of arrivals, and of bytes.
+    /// Maximum number of arrivals and of bytes.
     pub const MAX: u32 = (1 << 20) - 1;
 
-    /// The mbarrier in its first phase.
+    /// Creates the mbarrier in its first phase.
     ///
     /// # Errors
-    /// A number of arrivals that is 0 or above [`MAX`](Self::MAX).
+    /// If the number of arrivals is 0 or above [`MAX`](Self::MAX).
     pub fn new(arrivals: u64) -> Result<Self, MbarrierError> {
         match u32::try_from(arrivals).ok().filter(|arrivals| (1..=Self::MAX).contains(arrivals)) {
             Some(expected) => Ok(Self { expected, pending: expected, bytes: 0, parity: false }),
@@ -63,19 +65,22 @@ impl Mbarrier {
         }
     }
 
-    /// A thread expects more bytes in the current phase, and arrives. Returns whether that completes the phase.
+    /// A thread expects more bytes in the current phase, and arrives. Returns whether that
+    /// completes the phase.
     ///
     /// # Errors
-    /// A phase that has all of its arrivals, or a count of bytes out of range.
+    /// If the phase already has all of its arrivals, or the byte count is out of range.
     pub fn arrive_expecting(&mut self, bytes: u32) -> Result<bool, MbarrierError> {
         self.arrive(1, bytes, false)
     }
 
-    /// A thread expects more bytes in the current phase, and arrives `arrivals` times; if it drops them, the later phases expect as many
-    /// fewer. Returns whether that completes the phase.
+    /// A thread expects more bytes in the current phase, and arrives `arrivals` times. If it drops
+    /// them, later phases expect that many fewer arrivals. Returns whether that completes the
+    /// phase.
     ///
     /// # Errors
-    /// No arrivals, or more than the phase still expects, or a count of bytes out of range.
+    /// If there are no arrivals or more than the phase still expects, or the byte count is out of
+    /// range.
     pub fn arrive(&mut self, arrivals: u32, bytes: u32, drops: bool) -> Result<bool, MbarrierError> {
         let Self { expected, pending, .. } = *self;
         if arrivals == 0 {
@@ -92,39 +97,42 @@ impl Mbarrier {
         Ok(self.complete())
     }
 
-    /// A thread expects more bytes in the current phase. Returns whether the phase is complete, since they have come already.
+    /// A thread expects more bytes in the current phase. Returns whether the phase is complete
+    /// because they have already arrived.
     ///
     /// # Errors
-    /// A count of bytes out of range.
+    /// If the byte count is out of range.
     pub fn expect(&mut self, bytes: u32) -> Result<bool, MbarrierError> {
         self.count_bytes(bytes.into())?;
         Ok(self.complete())
     }
 
-    /// Bytes that are expected have come. Returns whether that completes the phase.
+    /// Records the arrival of expected bytes. Returns whether that completes the phase.
     ///
     /// # Errors
-    /// A count of bytes out of range.
+    /// If the byte count is out of range.
     pub fn complete_bytes(&mut self, bytes: u32) -> Result<bool, MbarrierError> {
         self.count_bytes(-i64::from(bytes))?;
         Ok(self.complete())
     }
 
-    /// Whether the phase with this parity is complete: the parity is that of the last phase, not of the current one.
+    /// Whether the phase with this parity is complete, which is so if it is the previous phase's
+    /// parity and not the current phase's.
     pub fn has_completed(self, parity: bool) -> bool {
         parity != self.parity
     }
 
-    /// Whether the phase of an arrival is complete, by the state that the arrival returned: the mbarrier's bits before it.
+    /// Whether the phase of an arrival is complete, given the state that the arrival returned: the
+    /// mbarrier's bits before it.
     ///
     /// # Errors
-    /// Bits that no mbarrier has.
+    /// If the bits are not a valid mbarrier.
     pub fn has_completed_phase_of(self, state: u64) -> Result<bool, MbarrierError> {
         let state = Self::from_bits(state).map_err(|_| MbarrierError::State)?;
         Ok(self.has_completed(state.parity))
     }
 
-    /// The arrivals and the bytes that the current phase still expects.
+    /// The arrivals and bytes that the current phase still expects.
     pub fn missing(self) -> (u32, i32) {
         (self.pending, self.bytes)
     }
@@ -146,20 +154,21 @@ impl Mbarrier {
         is_complete
     }
 
-    /// As the 64 bits that it occupies: the arrivals, the bytes in two's complement, the parity, and a bit that is set.
+    /// Encodes it in 64 bits: the arrivals, the bytes in two's complement, the parity, and a bit
+    /// that is always set.
     pub fn to_bits(self) -> u64 {
         let Self { expected, pending, bytes, parity } = self;
         let bytes = u64::from(bytes as u32) & BYTES;
         u64::from(pending) | u64::from(expected) << 20 | bytes << 40 | u64::from(parity) << 61 | 1 << 63
     }
 
-    /// The mbarrier of these bits.
+    /// Decodes an mbarrier.
     ///
     /// # Errors
-    /// Bits that no mbarrier has.
+    /// If the bits are not a valid mbarrier.
     pub fn from_bits(bits: u64) -> Result<Self, MbarrierError> {
         let count = |shift: u32| (bits >> shift) as u32 & Self::MAX;
-        // Sign-extended from 21 bits.
+        // Sign-extend from 21 bits.
         let bytes = (((bits >> 40 & BYTES) << 11) as u32 as i32) >> 11;
         let mbarrier = Self { expected: count(20), pending: count(0), bytes, parity: bits >> 61 & 1 == 1 };
         let is_valid = mbarrier.pending <= mbarrier.expected && mbarrier.to_bits() == bits;
@@ -167,7 +176,7 @@ impl Mbarrier {
     }
 }
 
-/// The bits of the count of bytes.
+/// The mask of the byte count.
 const BYTES: u64 = (1 << 21) - 1;
 
 #[cfg(test)]
@@ -178,7 +187,7 @@ mod tests {
     fn a_phase_ends_with_the_last_arrival_or_the_last_bytes() {
         let mut mbarrier = Mbarrier::new(2).unwrap();
         assert!(!mbarrier.has_completed(false) && mbarrier.has_completed(true));
-        // Bytes may come before the thread that expects them.
+        // Bytes may arrive before the thread that expects them.
         assert_eq!(mbarrier.complete_bytes(16), Ok(false));
         assert_eq!(mbarrier.missing(), (2, -16));
         assert_eq!(mbarrier.arrive_expecting(0), Ok(false));
@@ -207,11 +216,11 @@ mod tests {
         assert_eq!(mbarrier.has_completed_phase_of(first), Ok(true));
         assert_eq!(mbarrier.has_completed_phase_of(mbarrier.to_bits()), Ok(false));
         assert_eq!(mbarrier.has_completed_phase_of(1), Err(MbarrierError::State));
-        // The bytes come before they are expected.
+        // The bytes arrive before they are expected.
         assert_eq!(mbarrier.complete_bytes(4), Ok(false));
         assert_eq!(mbarrier.arrive(3, 0, true), Ok(false));
         assert_eq!(mbarrier.expect(4), Ok(true));
-        // Nothing arrives any more.
+        // There are no further arrivals.
         assert_eq!(mbarrier.missing(), (0, 0));
         assert_eq!(Mbarrier::from_bits(mbarrier.to_bits()), Ok(mbarrier));
         assert!(mbarrier.arrive(1, 0, false).is_err());

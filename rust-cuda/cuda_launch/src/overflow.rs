@@ -1,8 +1,9 @@
-//! Overflows of integers, which wrap in kernels that are compiled without checks.
+//! Integer overflows, which wrap in kernels compiled without checks.
 
 use std::fmt;
 
-/// An operation of integers that wraps without overflow checks. Divisions are none: they panic with and without.
+/// An integer operation that wraps without overflow checks. Divisions are not included: they always
+/// panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// `+`
@@ -20,7 +21,7 @@ pub enum Overflow {
 }
 
 impl Overflow {
-    /// Each with the message of rustc's check and the method that wraps.
+    /// Each with the message of rustc's check and the corresponding wrapping method.
     const ALL: [(Self, &'static str, &'static str); 6] = [
         (Self::Add, "attempt to add with overflow", "wrapping_add"),
         (Self::Subtract, "attempt to subtract with overflow", "wrapping_sub"),
@@ -30,7 +31,7 @@ impl Overflow {
         (Self::ShiftRight, "attempt to shift right with overflow", "wrapping_shr"),
     ];
 
-    /// The overflow of a panic with this message; None if it is another panic.
+    /// The overflow in a panic with this message; None for any other panic.
     pub fn of_panic(message: &str) -> Option<Self> {
         Self::ALL.iter().find_map(|&(overflow, of_check, _)| (of_check == message).then_some(overflow))
     }

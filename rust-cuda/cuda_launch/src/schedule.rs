@@ -1,9 +1,10 @@
-//! The order in which a launch's threads run on a device that runs them one after the other, and the search for an order that shows
-//! a bug.
+//! The order in which a sequential device runs a launch's threads, and the search for an order that
+//! exposes a bug.
 //!
-//! A GPU runs blocks and warps in any order. A [`Schedule`] is one of them: the order in which they start, and the places where a
-//! warp gives way to all others. Such priorities with few changes find most bugs of a depth that small programs have (Burckhardt et
-//! al., A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs, ASPLOS 2010).
+//! A GPU runs blocks and warps in any order. A [`Schedule`] is one such order: how they start, and
+//! where a warp yields to all others. Such priorities with few changes find most bugs of the low
+//! depth typical of small programs (Burckhardt et al., A Randomized Scheduler with Probabilistic
+//! Guarantees of Finding Bugs, ASPLOS 2010).
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,21 +15,22 @@ use thiserror::Error;
 
 use crate::split_mix::SplitMix;
 
-/// The order in which a launch's blocks, and each block's warps or threads, start.
+/// The order in which a launch's blocks, and the warps or threads in each block, start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum StartOrder {
-    /// By ascending number.
+    /// In ascending order.
     #[default]
     Ascending,
-    /// By descending number.
+    /// In descending order.
     Descending,
-    /// A permutation that this number chooses.
+    /// A permutation chosen by this number.
     Shuffled(u64),
 }
 
 impl StartOrder {
-    /// Number of what starts as the `position`-th of `count`, both counted from 0. `of` distinguishes orders of the same launch, such
-    /// as those of the blocks and of a block's warps.
+    /// The number of the item that starts in `position` out of `count`, both counted from 0. `of`
+    /// distinguishes the orders within a launch, such as the blocks' order and the order of a
+    /// block's warps.
     ///
     /// # Panics
     /// If `position` is not less than `count`.
@@ -40,7 +42,7 @@ impl StartOrder {
             Self::Shuffled(seed) => {
                 let start = mix(seed ^ mix(of)) % count;
                 let mut step = mix(start ^ mix(seed ^ of)) % count;
-                // A step that has no divisor in common with the count reaches every number.
+                // A step that is coprime to the count reaches every number.
                 while greatest_common_divisor(step, count) != 1 {
                     step += 1;
                 }
@@ -49,7 +51,8 @@ impl StartOrder {
         }
     }
 
-    /// Whether the threads of a warp that diverge or access one place atomically run by descending number.
+    /// Whether the threads of a warp run in descending order when they diverge or access one
+    /// location atomically.
     pub fn reverses_lanes(self) -> bool {
         match self {
             Self::Ascending => false,
@@ -59,23 +62,25 @@ impl StartOrder {
     }
 }
 
-/// An order in which a launch's threads run. Its text, as in `descending@3,17`, has all of it.
+/// An order in which a launch's threads run. Its text, such as `descending@3,17`, describes it
+/// completely.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Schedule {
-    /// The order in which they start; later ones run when all earlier ones wait, have ended or have given way.
+    /// The start order. Later blocks and warps run when all earlier ones wait, have finished or
+    /// have yielded.
     pub start: StartOrder,
-    /// The synchronising accesses before which a thread gives way to all others, by their ascending numbers from 1 in the order in
-    /// which the launch makes them.
+    /// The synchronizing accesses before which a thread yields to all others, as ascending numbers
+    /// from 1 in the launch's access order.
     pub switches: Arc<[u64]>,
 }
 
 impl Schedule {
-    /// By descending number.
+    /// The descending order.
     pub fn descending() -> Self {
         Self { start: StartOrder::Descending, switches: Arc::default() }
     }
 
-    /// " (order: …)", which the message of a fault ends with; empty for the default.
+    /// " (order: …)", the suffix of an error message; empty for the default order.
     pub fn in_message(&self) -> String {
         if self.is_default() { String::new() } else { format!(" (order: {self})") }
     }
@@ -100,7 +105,7 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// A text that is no schedule.
+/// The text is not a valid schedule.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
     "`{0}` is no order: write ascending, descending or shuffled:SEED, and after it @ and ascending numbers from 1, as in descending@3,17"
@@ -131,7 +136,7 @@ impl FromStr for Schedule {
     }
 }
 
-/// Counts the synchronising accesses of a launch.
+/// Counts a launch's synchronizing accesses.
 #[derive(Clone, Debug)]
 pub struct Switches {
     schedule: Arc<[u64]>,
@@ -141,12 +146,12 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// Before a launch's first access.
+    /// The state before a launch's first access.
     pub fn new(schedule: &Schedule) -> Self {
         Self { schedule: Arc::clone(&schedule.switches), next: 0, accesses: 0 }
     }
 
-    /// Counts a synchronising access that is about to be made, and returns whether the thread gives way before it.
+    /// Counts an upcoming synchronizing access, and returns whether the thread yields before it.
     pub fn gives_way(&mut self) -> bool {
         self.accesses += 1;
         let is_due = self.schedule.get(self.next) == Some(&self.accesses);
@@ -160,33 +165,34 @@ impl Switches {
     }
 }
 
-/// A search for a schedule in which a launch has a fault: its budget.
+/// The budget for a search for a schedule in which a launch fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// Maximum number of runs, those of the ascending and the descending order among them. What shrinks a schedule with a fault comes
-    /// on top.
+    /// Maximum number of runs, including the ascending and descending orders but not the runs that
+    /// shrink a failing schedule.
     pub runs: u32,
-    /// Maximum seconds, after which no other run begins; `u32::MAX` for no limit.
+    /// Maximum number of seconds, after which no further run starts; `u32::MAX` for no limit.
     pub seconds: u32,
-    /// Chooses the schedules after the first two.
+    /// The seed for the schedules after the first two.
     pub seed: u64,
 }
 
 impl Search {
-    /// The ascending order alone.
+    /// Only the ascending order.
     pub const ONE: Self = Self { runs: 1, seconds: u32::MAX, seed: 0 };
     /// The ascending and the descending order.
     pub const TWO: Self = Self { runs: 2, ..Self::ONE };
 
-    /// Runs a launch that has no fault in the default order in one other order after the other, `run` with each, until one has a fault
-    /// or the budget is spent; `run` returns the number of synchronising accesses that it has counted. Returns the first schedule with
-    /// a fault, shrunk as long as `is_same` finds the fault of a simpler one the same, and the fault.
+    /// Runs a launch that succeeds in the default order in other orders until one fails or the
+    /// budget is spent. `run` runs one order and returns the number of synchronizing accesses that
+    /// it counted. Returns the first failing schedule and its error. The schedule is shrunk as long
+    /// as `is_same` holds for a simpler schedule's error.
     pub fn search<F>(
         self,
         mut run: impl FnMut(&Schedule) -> Result<u64, F>,
         is_same: impl Fn(&F, &F) -> bool,
     ) -> Option<(Schedule, F)> {
-        // Where there is no clock, as in a browser, the number of runs is the limit.
+        // Without a clock, as in a browser, only the number of runs limits the search.
         let begun = (self.seconds < u32::MAX).then(Instant::now);
         let mut accesses = 0;
         for number in 1..self.runs {
@@ -203,8 +209,8 @@ impl Search {
         None
     }
 
-    /// Schedule `number` for a launch that makes about this number of synchronising accesses: few changes of priority by turns with
-    /// many.
+    /// Schedule `number` for a launch with about this number of synchronizing accesses. Schedules
+    /// alternate between few and many priority changes.
     pub fn schedule(self, number: u32, accesses: u64) -> Schedule {
         let seed = mix(self.seed.wrapping_add(number.into()));
         let start = match number {
@@ -223,7 +229,8 @@ impl Search {
     }
 }
 
-/// The simplest schedule with the same fault that some tries find: fewer switches, and an order that needs no seed.
+/// The simplest schedule with the same error found in a few tries: fewer switches, and an order
+/// without a seed.
 fn shrink<F>(
     schedule: Schedule,
     fault: F,
@@ -239,7 +246,7 @@ fn shrink<F>(
         }
         is_found
     };
-    // The default order has no fault.
+    // The default order does not fail.
     if best.0 == Schedule::descending() || try_one(&mut best, Schedule::descending()) {
         return best;
     }
@@ -265,7 +272,7 @@ fn shrink<F>(
     best
 }
 
-/// A hash of 64 bits.
+/// A 64-bit hash.
 fn mix(value: u64) -> u64 {
     SplitMix(value).number()
 }
@@ -317,7 +324,7 @@ mod tests {
     #[test]
     fn a_search_shrinks_what_it_finds() {
         let mut runs = 0;
-        // A bug that shows whenever a thread gives way at access 40, and never without.
+        // A bug that occurs whenever a thread yields at access 40, and never otherwise.
         let found = Search { runs: 400, seconds: u32::MAX, seed: 1 }.search(
             |schedule| {
                 runs += 1;

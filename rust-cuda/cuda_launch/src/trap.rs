@@ -1,6 +1,7 @@
-//! Why a kernel traps: a comment behind a `trap` of PTX.
+//! Why a kernel traps: a comment after a PTX `trap`.
 //!
-//! A panic of a kernel compiles to a `trap`, which says nothing. `cuda_builder` adds a comment, which the interpreter reads:
+//! A kernel's panic compiles to a `trap`, which gives no reason. `cuda_builder` adds a comment that
+//! the interpreter reads:
 //!
 //! ```text
 //! trap; exit; // panics: attempt to divide by zero
@@ -10,8 +11,9 @@
 //! trap; exit; // range: %rd3 %rd4 %rd5
 //! ```
 //!
-//! In braces is a register of the function, or a number. Braces of a text are doubled, and its other characters are escaped. A slice
-//! of the language and a range of a buffer have a start, an end and the length of the memory, as registers or numbers.
+//! Braces contain one of the function's registers or a number. Braces in a text are doubled, and
+//! its other characters are escaped. A slice of the language and a range of a buffer have a start,
+//! an end and the length of the memory, each as a register or a number.
 
 use crate::message::unescaped;
 
@@ -20,11 +22,13 @@ use crate::message::unescaped;
 pub enum TrapReason {
     /// A panic with this message.
     Panic(Vec<Piece>),
-    /// An index beyond the end of such memory. Index and length are those that the branch to the trap compares.
+    /// An index beyond the end of this kind of memory. The index and the length are the ones that
+    /// the branch to the trap compares.
     OutOfBounds(Bounded),
-    /// The registers or numbers of a slice's start, its end and the length of what is sliced, which it does not fit.
+    /// The start and end of a slice, and the length of the memory that it exceeds, as registers or
+    /// numbers.
     Slice([String; 3]),
-    /// As of a slice, of a part of a buffer.
+    /// The same for a part of a buffer.
     Range([String; 3]),
 }
 
@@ -33,35 +37,35 @@ pub enum TrapReason {
 pub enum Piece {
     /// Text.
     Text(String),
-    /// A register, whose unsigned value is meant, or a number.
+    /// A register, interpreted as unsigned, or a number.
     Value(String),
 }
 
 /// Memory with a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bounded {
-    /// A buffer, or a part of one.
+    /// A buffer or a part of one.
     Buffer,
     /// An array in shared memory.
     SharedArray,
 }
 
-/// The start of the comment of a panic.
+/// Prefix of the comment for a panic.
 const PANICS: &str = "// panics: ";
 
-/// The start of the comment of an index out of bounds.
+/// Prefix of the comment for an index out of bounds.
 const OUT_OF_BOUNDS: &str = "// out of bounds: ";
 
-/// The start of the comment of a wrong slice.
+/// Prefix of the comment for an invalid slice.
 const SLICE: &str = "// slice: ";
 
-/// The start of the comment of a wrong range of a buffer.
+/// Prefix of the comment for an invalid range of a buffer.
 const RANGE: &str = "// range: ";
 
-/// The start of the message of `core` for an index out of bounds.
+/// Prefix of the message in `core` for an index out of bounds.
 pub const INDEX_OUT_OF_BOUNDS: &str = "index out of bounds";
 
-/// The message of `core` for a slice from `start` to `end` of `length` elements, which it does not fit.
+/// The message in `core` for a slice from `start` to `end` that does not fit in `length` elements.
 pub fn slice_message(start: u64, end: u64, length: u64) -> String {
     if start > length {
         format!("range start index {start} out of range for slice of length {length}")
@@ -98,7 +102,7 @@ impl TrapReason {
         format!("{PANICS}{text}")
     }
 
-    /// The reason that a comment gives; None if it gives none.
+    /// Parses the reason in a comment; None if it contains none.
     pub fn parse(comment: &str) -> Option<Self> {
         let comment = comment.trim_start().trim_end_matches(['\r', '\n']);
         if let Some(memory) = comment.strip_prefix(OUT_OF_BOUNDS) {

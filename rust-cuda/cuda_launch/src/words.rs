@@ -1,4 +1,4 @@
-//! Words of errors that several devices find, which say the same of them.
+//! The wording of errors that several devices report, so all report them alike.
 
 use std::fmt::{self, Display};
 
@@ -27,7 +27,8 @@ pub fn wrong_range(start: u64, end: u64, memory: impl Display, length: u64) -> i
     })
 }
 
-/// "writes element 3 of `x`, which block (0, 0, 0), thread (4, 0, 0) reads": the accesses of a race, the other thread's second.
+/// "writes element 3 of `x`, which block (0, 0, 0), thread (4, 0, 0) reads": the accesses of a data
+/// race, with the other thread's access second.
 pub fn both_access(
     access: Access,
     accessed: impl Display,
@@ -40,7 +41,7 @@ pub fn both_access(
     })
 }
 
-/// "which still expects 1 arrival and 0 bytes", of the phase of an mbarrier.
+/// "which still expects 1 arrival and 0 bytes", for the phase of an mbarrier.
 pub fn still_expects(arrivals: u32, bytes: i32) -> impl Display {
     fmt::from_fn(move |f| write!(f, "which still expects {} and {bytes} bytes", counted(arrivals as usize, "arrival")))
 }

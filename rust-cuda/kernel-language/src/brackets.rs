@@ -1,4 +1,4 @@
-//! Which bracket, text or character makes a source unreadable.
+//! Finds the bracket, string or character that makes a source unreadable.
 
 use crate::refusal::{Checked, Place};
 
@@ -7,7 +7,7 @@ use crate::refusal::{Checked, Place};
 struct Open {
     bracket: char,
     place: Place,
-    /// The number of spaces before its line.
+    /// The number of spaces at the start of its line.
     indentation: usize,
 }
 
@@ -15,7 +15,7 @@ struct Scanner<'t> {
     rest: std::str::Chars<'t>,
     place: Place,
     indentation: usize,
-    /// Whether its line has only had spaces.
+    /// Whether only spaces precede it on its line.
     is_start: bool,
 }
 
@@ -44,7 +44,7 @@ impl Scanner<'_> {
         Some(character)
     }
 
-    /// Skips a text up to its end, `close` or that behind a `\`; false if it has none.
+    /// Skips a string up to its end, `close`, handling escapes with `\`; false if it has no end.
     fn skip_text(&mut self, close: char) -> bool {
         while let Some(character) = self.next() {
             match character {
@@ -56,7 +56,7 @@ impl Scanner<'_> {
         false
     }
 
-    /// Skips a comment behind its `/*`, within which others may be; false if it has no end.
+    /// Skips a comment after its `/*`, including nested comments; false if it has no end.
     fn skip_comment(&mut self) -> bool {
         let mut depth = 1;
         while let Some(character) = self.next() {
@@ -73,7 +73,8 @@ impl Scanner<'_> {
         false
     }
 
-    /// Skips `r"…"` or `r#"…"#`, whose `r` is behind; false if it has no end. Nothing is skipped if it is none.
+    /// Skips `r"…"` or `r#"…"#` after the `r`; false if it has no end. Does nothing if it is not a
+    /// raw string.
     fn skip_raw(&mut self) -> bool {
         let hashes = self.rest.clone().take_while(|character| *character == '#').count();
         if self.peek(hashes) != Some('"') {
@@ -98,7 +99,7 @@ fn closing(bracket: char) -> char {
     }
 }
 
-/// What to write in place of characters that look like others.
+/// The plain replacement for characters that look like others.
 fn plain(character: char) -> Option<&'static str> {
     Some(match character {
         '×' | '·' => "*",
@@ -115,16 +116,17 @@ fn plain(character: char) -> Option<&'static str> {
     })
 }
 
-/// Refuses a text that has no tokens; `failed` is where the lexer has stopped.
+/// Rejects a text that cannot be tokenized; `failed` is where the lexer stopped.
 pub(crate) fn refuse<T>(text: &str, failed: Place) -> Checked<T> {
     let place = Place { line: 1, column: 1, ..failed };
     let mut scanner = Scanner { rest: text.chars(), place, indentation: 0, is_start: true };
     let mut open: Vec<Open> = Vec::new();
-    // The brace whose `}` is further to the left, and a text of several lines: what is missing is probably there.
+    // The brace with a `}` further to the left, and a string that spans lines: the missing part is
+    // probably there.
     let (mut suspected, mut long_text) = (None::<Open>, None);
-    // A `}` that is further to the right than what it closes.
+    // A `}` that is further to the right than the brace it closes.
     let mut surplus = None;
-    // Whether a function's body has not begun yet, and the place behind its parameters.
+    // Whether a function's body is still to come, and the place after its parameters.
     let (mut has_head, mut behind_head) = (false, None::<Place>);
     let mut before = ' ';
     loop {
@@ -157,7 +159,7 @@ pub(crate) fn refuse<T>(text: &str, failed: Place) -> Checked<T> {
                     return place.refused("this text is not closed: write `\"` and its `#` at its end");
                 }
             }
-            // A character, or the name of a loop.
+            // A character, or a loop label.
             '\'' if scanner.peek(0) == Some('\\') || scanner.peek(1) == Some('\'') => {
                 if !scanner.skip_text('\'') {
                     return place.refused("this character is not closed: write `'` behind it");

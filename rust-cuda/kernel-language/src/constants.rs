@@ -1,4 +1,4 @@
-//! Expressions that are evaluated while compiling.
+//! Expressions evaluated at compile time.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,16 +21,16 @@ pub(crate) enum Constant {
 }
 
 thread_local! {
-    /// The constants of the program that is being compiled; None while one is evaluated.
+    /// The constants of the current program; None while one is being evaluated.
     static KNOWN: RefCell<HashMap<usize, Option<Constant>>> = RefCell::default();
 }
 
-/// Forgets the constants of the program before.
+/// Clears the constants of the previous program.
 pub(crate) fn forget() {
     KNOWN.with_borrow_mut(HashMap::clear);
 }
 
-/// The value of a constant of the sources.
+/// The value of a constant in the sources.
 pub(crate) fn value_of(program: &Program, number: usize, place: Place) -> Checked<Constant> {
     match KNOWN.with_borrow(|known| known.get(&number).copied()) {
         Some(Some(value)) => return Ok(value),
@@ -119,7 +119,7 @@ fn compare<T: PartialOrd>(comparison: Comparison, left: &T, right: &T) -> bool {
     }
 }
 
-/// The digits as a number of this type.
+/// Parses digits as a number of this type.
 pub(crate) fn float(digits: &str, of: &Type) -> Constant {
     match of {
         Type::Float(Float::F32) => Constant::F32(digits.parse().unwrap_or_default()),
@@ -140,7 +140,7 @@ where
     }
 }
 
-/// The result for integers of `bits` bits, of any size; None if there is none.
+/// The result for integers of any size in `bits` bits; None if there is no result.
 fn integer(operator: Binary, left: i128, right: i128, bits: u32) -> Option<i128> {
     match operator {
         Binary::Add => left.checked_add(right),

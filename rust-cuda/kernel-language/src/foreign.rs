@@ -1,14 +1,14 @@
-//! What people write who know CUDA C or Numba, and the Rust for it.
+//! Translates common CUDA C and Numba code to Rust, for suggestions.
 
 #[path = "../../cuda_std_macros/src/cuda_c.rs"]
 mod cuda_c;
 
 use crate::tokens::{Token, behind_group, joined, short, split};
 
-/// Maximum number of tokens of an expression that is translated.
+/// Maximum number of tokens in a translated expression.
 const MAX_TOKENS: usize = 200;
 
-/// The type of Rust for one of C, C++, Python or another language.
+/// The Rust type for a type in C, C++, Python or another language.
 pub(crate) fn type_of(name: &str) -> Option<&'static str> {
     Some(match name {
         "int" | "int32" | "int32_t" | "integer" | "Int" | "long32" => "i32",
@@ -27,7 +27,7 @@ pub(crate) fn type_of(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Functions of one or two values that are methods in Rust, or functions of `math`.
+/// Functions with one or two arguments that are methods in Rust, or functions in `math`.
 fn function(name: &str, arguments: &[String]) -> Option<String> {
     let name = name.strip_prefix("std::").unwrap_or(name);
     let method = |name: &str| {
@@ -78,7 +78,7 @@ fn function(name: &str, arguments: &[String]) -> Option<String> {
     }
 }
 
-/// The text of `printf` with the placeholders of Rust.
+/// A `printf` format string with Rust's placeholders.
 fn holes(format: &str) -> String {
     let mut text = String::new();
     let mut rest = format.strip_suffix("\\n\"").map_or_else(|| format.to_owned(), |line| format!("{line}\""));
@@ -93,7 +93,7 @@ fn holes(format: &str) -> String {
     text + &rest
 }
 
-/// An operand of a method: in parentheses if it has operators.
+/// The receiver of a method call: in parentheses if it contains operators.
 pub(crate) fn operand(text: &str) -> String {
     let is_plain = text.chars().all(|each| each.is_alphanumeric() || "_.:".contains(each))
         || (text.ends_with([')', ']']) && !text.contains(' ') && !text.starts_with(['(', '-', '!', '*', '&']));
@@ -115,8 +115,8 @@ fn method_of_atomic(name: &str) -> Option<&'static str> {
     })
 }
 
-/// The Rust for an expression of CUDA C or Python, and the language; None if it has nothing of them. `is_known` says
-/// whether a name is something else.
+/// The Rust for an expression in CUDA C or Python, and the language; None if it contains nothing
+/// from either. `is_known` says whether a name already has another meaning.
 pub(crate) fn in_rust(tokens: &[Token], is_known: &dyn Fn(&str) -> bool) -> Option<(String, &'static str)> {
     if tokens.is_empty() || tokens.len() > MAX_TOKENS {
         return None;
@@ -127,7 +127,7 @@ pub(crate) fn in_rust(tokens: &[Token], is_known: &dyn Fn(&str) -> bool) -> Opti
     translation.found.then_some((text, language))
 }
 
-/// What to say of an expression of another language; None if it is none.
+/// The message for an expression in another language; None if it is not one.
 pub(crate) fn reason(tokens: &[Token], is_known: &dyn Fn(&str) -> bool) -> Option<String> {
     let (rust, language) = in_rust(tokens, is_known)?;
     Some(match short(joined(tokens)) {
@@ -136,7 +136,7 @@ pub(crate) fn reason(tokens: &[Token], is_known: &dyn Fn(&str) -> bool) -> Optio
     })
 }
 
-/// What to say of a name of CUDA C or Python alone.
+/// The message for a bare CUDA C or Python name.
 pub(crate) fn reason_of_name(name: &str) -> Option<String> {
     if let Some(of) = type_of(name) {
         return Some(format!("`{name}` is no type of Rust: write `{of}`, as in `let value: {of} = …;`"));
@@ -182,12 +182,12 @@ impl Translation<'_> {
             if index > 0 && !tokens[index - 1].touches(&tokens[index]) {
                 text.push(' ');
             }
-            // Behind `.` or `::` a name is of Rust.
+            // After `.` or `::`, a name belongs to Rust.
             let is_part = index > 0 && matches!(&*tokens[index - 1].text, "." | ":");
             match (!is_part).then(|| self.form(&tokens[index..])).flatten() {
                 Some((rust, count)) => {
                     self.found = true;
-                    // A conversion within an expression is in parentheses.
+                    // A conversion within an expression is parenthesized.
                     let is_part = count < tokens.len() && rust.contains(" as ");
                     text += &if is_part { format!("({rust})") } else { rust };
                     index += count;
@@ -199,7 +199,7 @@ impl Translation<'_> {
             }
         }
         let text = text.replace("! ", "!");
-        // An index is `usize`.
+        // An index has the type `usize`.
         ["x", "y", "z"]
             .iter()
             .fold(text, |text, axis| text.replace(&format!("_{axis}()]"), &format!("_{axis}() as usize]")))
@@ -210,7 +210,7 @@ impl Translation<'_> {
         format!("if {condition} {{ {then} }} else {{ {otherwise} }}")
     }
 
-    /// The Rust for what tokens begin with, and the number of these tokens.
+    /// The Rust for the form at the start of the tokens, and the form's number of tokens.
     fn form(&mut self, tokens: &[Token]) -> Option<(String, usize)> {
         let texts: Vec<&str> = tokens.iter().take(12).map(|token| &*token.text).collect();
         if texts.first() == Some(&"cuda") && texts.get(1) == Some(&".") {
@@ -280,7 +280,7 @@ impl Translation<'_> {
         }
     }
 
-    /// The arguments of the call whose bracket is at `open`, and the index behind it.
+    /// The arguments of the call with its bracket at `open`, and the index after the call.
     fn arguments(&mut self, tokens: &[Token], open: usize) -> Option<(Vec<String>, usize)> {
         if tokens.get(open)?.text != "(" {
             return None;
@@ -290,7 +290,7 @@ impl Translation<'_> {
         Some((parts.into_iter().filter(|part| !part.is_empty()).map(|part| self.expression(part)).collect(), end))
     }
 
-    /// What follows `cuda.` in Numba.
+    /// The form after `cuda.` in Numba.
     fn of_cuda(&mut self, tokens: &[Token]) -> Option<(String, usize)> {
         let texts: Vec<&str> = tokens.iter().take(12).map(|token| &*token.text).collect();
         if let Some(found) = grid_index(&texts) {
@@ -340,7 +340,7 @@ pub(crate) fn shared_array(of: &str, lengths: &[&str]) -> String {
     format!("shared_array!{}", if inner.starts_with('[') { inner } else { format!("[{inner}; …]") })
 }
 
-/// `&x[i]` or `x + i`: memory and index.
+/// `&x[i]` or `x + i`: the memory and the index.
 fn element(address: &[Token]) -> Option<(&[Token], &[Token])> {
     match address {
         [and, rest @ ..] if and.text == "&" => {
@@ -355,7 +355,7 @@ fn element(address: &[Token]) -> Option<(&[Token], &[Token])> {
     }
 }
 
-/// `threadIdx.x` as a function.
+/// `threadIdx.x` as a function call.
 fn register(name: &str, axis: &str) -> Option<String> {
     let function = match name {
         "threadIdx" => "thread_idx",
@@ -367,7 +367,7 @@ fn register(name: &str, axis: &str) -> Option<String> {
     ["x", "y", "z"].contains(&axis).then(|| format!("thread::{function}_{axis}()"))
 }
 
-/// `blockIdx.x * blockDim.x + threadIdx.x`, in each order, and the number of its tokens.
+/// `blockIdx.x * blockDim.x + threadIdx.x` in any order, and its number of tokens.
 fn grid_index(texts: &[&str]) -> Option<(String, usize)> {
     let plain: Vec<&str> = texts.iter().copied().take(11).collect();
     let [a, ".", axis, first, b, ".", second_axis, second, c, ".", third_axis] = plain[..] else { return None };

@@ -1,8 +1,8 @@
-//! Types that are found out from the uses of a value.
+//! Type inference.
 
 use crate::types::{Float, Integer, Type};
 
-/// What is known of a type.
+/// What is known about a type.
 #[derive(Clone, Debug)]
 enum Known {
     Nothing,
@@ -11,7 +11,7 @@ enum Known {
     Is(Type),
 }
 
-/// The unknown types of a function.
+/// The unknown types in a function.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inference {
     known: Vec<Known>,
@@ -35,7 +35,7 @@ impl Inference {
         self.add(Known::IsFloat)
     }
 
-    /// The type itself, if it has been found out; its parts may be unknown.
+    /// The type itself, if it has been inferred. Its parts may be unknown.
     pub(crate) fn outer(&self, of: &Type) -> Type {
         let mut of = of;
         while let Type::Unknown(number) = of
@@ -46,7 +46,7 @@ impl Inference {
         of.clone()
     }
 
-    /// The type with all parts that have been found out.
+    /// The type with all inferred parts.
     pub(crate) fn whole(&self, of: &Type) -> Type {
         self.outer(of).with_parts(|part| self.whole(part))
     }
@@ -117,7 +117,7 @@ impl Inference {
         }
     }
 
-    /// Gives integers and floats of which no more is known the types of the language: i32 and f64.
+    /// Sets undetermined integers and floats to the language's defaults: i32 and f64.
     pub(crate) fn set_defaults(&mut self) {
         for known in &mut self.known {
             match known {

@@ -1,13 +1,15 @@
-//! A compiler of kernels from a subset of Rust to PTX, small enough for a page.
+//! A compiler for kernels from a subset of Rust to PTX, small enough for a web page.
 //!
-//! [`compile`] takes the sources of a crate of kernels and gives PTX that the interpreter runs, with the source line of
-//! each instruction and the names of its variables, as rustc's PTX of this project has them. It is no rustc: it does not
-//! optimise, knows numbers, tuples, arrays, `Option`, structs without traits, closures, and the functions and macros of
-//! `cuda_std` that most kernels use, and it refuses everything else in one line with its place and what to write. What it accepts computes the same bits:
-//! integers wrap around, a division by zero and an index out of bounds trap, floats are rounded after each operation.
+//! [`compile`] takes the sources of a crate of kernels and produces PTX for the interpreter. Like
+//! rustc's PTX in this project, it has the source line of each instruction and debug names of
+//! variables. This compiler is not rustc. It does not optimize. It supports numbers, tuples,
+//! arrays, `Option`, structs without traits, closures, and the functions and macros of `cuda_std`
+//! that most kernels use. It rejects everything else with a one-line error that has the place and a
+//! suggestion. Accepted code computes the same bits: integers wrap around, a division by zero and
+//! an index out of bounds trap, and floats are rounded after each operation.
 //!
-//! The sources come from outside: their size, their nesting and the size of the result are limited, so that a wrong one
-//! is an error, never a panic, an overflow of the stack, or a run without an end.
+//! The sources are untrusted. Their size, their nesting and the size of the result are limited, so
+//! invalid input causes an error and never a panic, a stack overflow or an endless run.
 
 mod brackets;
 mod check;
@@ -33,19 +35,20 @@ pub use refusal::Refusal;
 use crate::refusal::{Checked, Place};
 use crate::source::Program;
 
-/// A kernel as PTX.
+/// A kernel compiled to PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compiled {
-    /// The text.
+    /// The PTX text.
     pub ptx: String,
-    /// The text of the file with the names of functions and variables that debuggers read.
+    /// The contents of the file with the debug names of functions and variables.
     pub names: String,
 }
 
-/// Compiles one kernel of a crate, whose files are given by their names, such as `learn/src/step01_index.rs`.
+/// Compiles one kernel of a crate. The keys of `files` are file names, such as
+/// `learn/src/step01_index.rs`.
 ///
 /// # Errors
-/// At what the sources have wrong, and at what is not known here.
+/// If the sources are invalid, or use something that is not supported.
 pub fn compile(files: &BTreeMap<String, String>, kernel: &str) -> Result<Compiled, Refusal> {
     constants::forget();
     let compiled = compile_in(files, kernel).map_err(|refused| {

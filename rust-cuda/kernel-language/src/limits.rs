@@ -1,4 +1,4 @@
-//! Limits of a source: it comes from outside, and the parser and the compiler are recursive.
+//! Limits on a source: it is untrusted, and the parser and the compiler are recursive.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
@@ -6,18 +6,19 @@ use crate::refusal::{Checked, Place};
 
 /// Maximum size of all files in bytes.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
-/// Maximum number of tokens before a token, in its statement and in those around it: no tree is deeper.
+/// Maximum number of tokens before a token in its statement and in the enclosing ones. This bounds
+/// the depth of the syntax tree.
 const MAX_DEPTH: usize = 600;
 /// Maximum number of brackets around a token.
 const MAX_NESTING: usize = 48;
-/// Maximum number of functions that are being inlined in each other.
+/// Maximum depth of inlined function calls.
 pub(crate) const MAX_CALLS: usize = 32;
-/// Maximum number of lines of PTX.
+/// Maximum number of PTX lines.
 pub(crate) const MAX_LINES: usize = 60_000;
-/// Maximum number of bytes of an array in registers or in shared memory.
+/// Maximum size in bytes of an array in registers or shared memory.
 pub(crate) const MAX_ARRAY_BYTES: u64 = 1 << 18;
 
-/// Refuses tokens that are nested too deeply.
+/// Rejects tokens that are nested too deeply.
 pub(crate) fn check_nesting(file: usize, tokens: &TokenStream) -> Checked<()> {
     check(file, tokens.clone(), 0, 0)
 }
@@ -46,7 +47,7 @@ fn check(file: usize, tokens: TokenStream, before: usize, nesting: usize) -> Che
     Ok(())
 }
 
-/// Whether a token after `}` begins another statement, and does not continue the expression.
+/// Whether a token after `}` begins another statement and does not continue the expression.
 fn begins_statement(token: &TokenTree) -> bool {
     match token {
         TokenTree::Ident(word) => *word != "else" && *word != "as",

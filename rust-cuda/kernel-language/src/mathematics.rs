@@ -1,6 +1,7 @@
-//! Functions of `cuda_std::math`, as `cuda_std` has them, in the language that the compiler knows.
+//! The functions of `cuda_std::math`, written in the language that this compiler supports.
 
-/// The text: the same operations in the same order, so that results have the same bits.
+/// The source text. It has the same operations in the same order as `cuda_std`, so results have the
+/// same bits.
 pub(crate) const MATHEMATICS: &str = "
 pub fn sqrt(x: f32) -> f32 { GpuFloat::sqrt(x) }
 pub fn recip(x: f32) -> f32 { 1.0 / x }

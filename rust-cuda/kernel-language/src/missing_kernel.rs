@@ -1,4 +1,4 @@
-//! What to say if the sources have no kernel of a name.
+//! The error if the sources have no kernel of a given name.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use crate::refusal::{Checked, Place};
 use crate::source::{Function, Program};
 
 impl Program {
-    /// Refuses the sources, which have no kernel of this name, where it may have been.
+    /// Reports that there is no kernel of this name, at the place where it was probably intended.
     pub(crate) fn no_kernel<T>(&self, files: &BTreeMap<String, String>, name: &str) -> Checked<T> {
         if let Some(function) = self.functions.iter().find(|function| function.item.sig.ident == name) {
             let reason = format!("`{name}` is not marked as a kernel: write `#[kernel]` in the line above this one");
             return function.place.refused(reason);
         }
         let kernels = || self.functions.iter().filter(|function| function.is_kernel);
-        // The comment in which a kernel to write has its name.
+        // The comment that names a kernel to be written.
         let mark = self.mark(files, name);
         let around = mark.and_then(|mark| kernels().find(|kernel| self.is_around(kernel, mark)));
         let names: Vec<String> = kernels().map(|kernel| kernel.item.sig.ident.to_string()).collect();

@@ -1,8 +1,8 @@
-//! Names that are almost those of something known.
+//! Suggests known names that resemble an unknown one.
 
-/// The known name that differs least from `name`, if only by a letter or a few.
+/// The known name closest to `name`, if they differ by only a few letters.
 pub(crate) fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    // Longer names have no business here, and would take long.
+    // Longer names are unlikely and would take long.
     if name.len() > 40 {
         return None;
     }
@@ -10,11 +10,12 @@ pub(crate) fn nearest<'n>(name: &str, known: impl IntoIterator<Item = &'n str>) 
     let near = known.into_iter().filter(|known| !known.is_empty() && *known != name && known.len() <= 40);
     let distances = near.map(|known| (distance(name, known), known));
     let (_, nearest) = distances.filter(|(distance, _)| *distance <= limit).min_by_key(|(distance, _)| *distance)?;
-    // A single letter is as near to any other.
+    // Any two single letters are equally close.
     (name.chars().count() > 1).then_some(nearest)
 }
 
-/// The number of letters to insert, delete, replace or swap with the next one; 0 if only the case differs.
+/// The edit distance: letters to insert, delete, replace or swap with the next one; 0 if only the
+/// case differs.
 fn distance(a: &str, b: &str) -> usize {
     if a.eq_ignore_ascii_case(b) {
         return 0;

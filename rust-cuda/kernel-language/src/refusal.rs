@@ -1,4 +1,4 @@
-//! Why a source is refused.
+//! Errors in a source.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use proc_macro2::Span;
 pub(crate) struct Place {
     /// The index of the file.
     pub(crate) file: usize,
-    /// The line, from 1.
+    /// The line, starting at 1.
     pub(crate) line: u32,
-    /// The column, from 1.
+    /// The column, starting at 1.
     pub(crate) column: u32,
 }
 
@@ -21,7 +21,7 @@ impl Place {
         Self { file, line: start.line as u32, column: start.column as u32 + 1 }
     }
 
-    /// The place behind the last character.
+    /// The place after the last character.
     pub(crate) fn behind(file: usize, span: Span) -> Self {
         let end = span.end();
         Self { file, line: end.line as u32, column: end.column as u32 + 1 }
@@ -31,7 +31,7 @@ impl Place {
         Err(Refused { place: self, reason: reason.into(), is_name: false })
     }
 
-    /// Refuses a name that is not known, which may be of another language.
+    /// Rejects an unknown name, which may come from another language.
     pub(crate) fn unknown<T>(self, reason: impl Into<String>) -> Checked<T> {
         Err(Refused { place: self, reason: reason.into(), is_name: true })
     }
@@ -42,22 +42,22 @@ impl Place {
 pub(crate) struct Refused {
     pub(crate) place: Place,
     pub(crate) reason: String,
-    /// Whether it is that of a name that is not known.
+    /// Whether it concerns an unknown name.
     pub(crate) is_name: bool,
 }
 
 pub(crate) type Checked<T> = Result<T, Refused>;
 
-/// Why a source is refused, in one line.
+/// Why a source is rejected, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The file's name.
     pub file: String,
-    /// The line, from 1; 0 if it is of no line.
+    /// The line, starting at 1; 0 if the error concerns no line.
     pub line: u32,
-    /// The column, from 1; 0 if it is of no line.
+    /// The column, starting at 1; 0 if the error concerns no line.
     pub column: u32,
-    /// What is wrong or not known there.
+    /// What is wrong or unsupported there.
     pub reason: String,
 }
 

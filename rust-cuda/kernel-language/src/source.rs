@@ -1,4 +1,4 @@
-//! The sources as modules with their items, and the names in them.
+//! The sources as modules with their items and names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -14,14 +14,14 @@ use crate::mathematics::MATHEMATICS;
 use crate::refusal::{Checked, Place};
 use crate::syntax;
 
-/// Maximum number of imports from a name to its item.
+/// Maximum number of imports between a name and its item.
 const MAX_IMPORTS: usize = 16;
-/// Maximum number of modules of which a module imports all names.
+/// Maximum number of glob imports in a module.
 const MAX_ALL_OF: usize = 8;
-/// The crates that are not among the sources.
+/// Crates that are not part of the sources.
 const OTHERS: [&str; 3] = ["cuda_std", "core", "std"];
 
-/// What `use` brings for macros and attributes.
+/// Macros and attributes that `use` may import.
 const MACROS: [&str; 7] = [
     "cuda_std::kernel",
     "cuda_std::shared_array",
@@ -32,7 +32,7 @@ const MACROS: [&str; 7] = [
     "cuda_std::assert_ne",
 ];
 
-/// A function of the sources.
+/// A function in the sources.
 pub(crate) struct Function {
     pub(crate) module: usize,
     pub(crate) item: ItemFn,
@@ -49,7 +49,7 @@ pub(crate) enum Named {
     Constant(usize),
     Struct(usize),
     Module(usize),
-    /// A path into another crate.
+    /// A path to another crate.
     Other(String),
 }
 
@@ -63,7 +63,7 @@ struct Module {
     parent: usize,
     file: usize,
     entries: HashMap<String, Entry>,
-    /// Modules of which all names are imported.
+    /// The glob imports: modules from which all names are imported.
     all_of: Vec<Vec<String>>,
 }
 
@@ -73,19 +73,19 @@ pub(crate) struct Program {
     pub(crate) files: Vec<String>,
     modules: Vec<Module>,
     pub(crate) functions: Vec<Rc<Function>>,
-    /// Their modules, types and values.
+    /// Constants with their modules, types and values.
     pub(crate) constants: Vec<(usize, Rc<(syn::Type, syn::Expr)>)>,
     pub(crate) structs: Vec<(usize, Rc<ItemStruct>)>,
-    /// Methods by the name of their type and their own.
+    /// Methods, by the name of their type and their own name.
     pub(crate) methods: HashMap<(usize, String), usize>,
-    /// Constants that a trait of the sources has for a type of numbers, by the names of both.
+    /// Constants that a trait in the sources defines for a numeric type, by the names of both.
     pub(crate) associated: HashMap<(String, String), usize>,
-    /// The module of the compiler's own text.
+    /// The module with the compiler's built-in source.
     mathematics: usize,
 }
 
 impl Program {
-    /// Reads the files, whose names end as `src/step01.rs` or `src/folder/mod.rs` do.
+    /// Reads the files. Their names end like `src/step01.rs` or `src/folder/mod.rs`.
     pub(crate) fn read(files: &BTreeMap<String, String>) -> Checked<Self> {
         let mut program = Self { modules: vec![Module::default()], ..Self::default() };
         let bytes: usize = files.values().map(String::len).sum();
@@ -120,7 +120,7 @@ impl Program {
         Ok(program)
     }
 
-    /// The module that a file is.
+    /// The module of a file.
     fn module_of(&mut self, name: &str) -> usize {
         let path = name.rsplit_once("src/").map_or(name, |(_, path)| path);
         let path = path.strip_suffix(".rs").unwrap_or(path);
@@ -181,7 +181,7 @@ impl Program {
             Item::Use(item) if is_compiled(&item.attrs) => {
                 let mut leaves = Vec::new();
                 collect(&item.tree, &mut Vec::new(), &mut leaves);
-                // Macros have names of their own.
+                // Macros have a separate namespace.
                 for (name, path) in leaves.into_iter().filter(|leaf| !MACROS.contains(&leaf.1.join("::").as_str())) {
                     match name {
                         Some(name) => {
@@ -196,7 +196,7 @@ impl Program {
                 }
                 return Ok(());
             }
-            // Refused where something uses them.
+            // They are rejected where they are used.
             _ => return Ok(()),
         };
         let place = self.place(module, &name);
@@ -220,7 +220,8 @@ impl Program {
         self.functions.len() - 1
     }
 
-    /// Adds the methods and functions of types of the sources. A trait's are refused where they are used.
+    /// Adds the methods and functions of types in the sources. Trait methods are rejected where
+    /// they are used.
     fn add_methods(&mut self, blocks: Vec<(usize, syn::ItemImpl)>) -> Checked<()> {
         for (module, block) in blocks {
             let syn::Type::Path(path) = &*block.self_ty else { continue };
@@ -248,7 +249,7 @@ impl Program {
         Ok(())
     }
 
-    /// The constants that a trait has for a type of numbers.
+    /// Adds the constants that a trait defines for a numeric type.
     fn add_associated(&mut self, module: usize, number: &str, items: Vec<syn::ImplItem>) {
         for item in items {
             let (syn::ImplItem::Const(item), Ok(of)) = (item, syn::parse_str(number)) else { continue };
@@ -257,7 +258,7 @@ impl Program {
         }
     }
 
-    /// What a path means in a module.
+    /// Resolves a path in a module.
     pub(crate) fn find(&self, module: usize, path: &[String], place: Place) -> Checked<Named> {
         self.resolved(module, path, 0).or_else(|name| {
             let path = path.join("::");
@@ -266,7 +267,8 @@ impl Program {
         })
     }
 
-    /// What a path means, or the name in it that is not known. `imports` is the number of imports on the way to it.
+    /// Resolves a path, or returns the name in it that is unknown. `imports` is the number of
+    /// imports followed so far.
     fn resolved<'p>(&self, module: usize, path: &'p [String], imports: usize) -> Result<Named, &'p str> {
         let mut found = Named::Module(module);
         for (index, name) in path.iter().enumerate() {
@@ -297,7 +299,7 @@ impl Program {
             _ if imports > MAX_IMPORTS => None,
             Some(Entry::Is(named)) => Some(named.clone()),
             Some(Entry::Import(path)) => self.resolved(module, path, imports + 1).ok(),
-            // Of all that a module imports, few levels: each may have several.
+            // For glob imports only a few levels, since each level may have several of them.
             None => self.modules[module].all_of.iter().take(MAX_ALL_OF).find_map(|path| {
                 match self.resolved(module, path, imports + MAX_IMPORTS / 2).ok()? {
                     Named::Module(other) if other != module => self.entry(other, name, imports + MAX_IMPORTS / 2),
@@ -308,7 +310,8 @@ impl Program {
         }
     }
 
-    /// An item of another crate: a function of the compiler's own text, if it has it.
+    /// An item in another crate. If the compiler's built-in source has the function, that one is
+    /// used.
     fn of_other(&self, path: String) -> Named {
         let own =
             path.strip_prefix("cuda_std::math::").and_then(|name| self.modules[self.mathematics].entries.get(name));
@@ -323,7 +326,7 @@ impl Program {
         self.modules[module].entries.keys().map(|name| name.strip_suffix("()").unwrap_or(name))
     }
 
-    /// Whether a module is the compiler's own text, whose lines have no file.
+    /// Whether a module is the compiler's built-in source, with lines that belong to no file.
     pub(crate) fn is_own(&self, module: usize) -> bool {
         module == self.mathematics
     }
@@ -334,15 +337,15 @@ impl Program {
     }
 }
 
-/// The name of a function beside something else of the same name.
+/// The key for a function that shares its name with another item.
 fn function_key(name: &str) -> String {
     format!("{name}()")
 }
 
-/// A name that `use cuda_std::prelude::*` brings.
+/// A name imported by `use cuda_std::prelude::*`.
 fn of_prelude(path: &str, name: &str) -> Option<Named> {
     let is_prelude = path == "cuda_std::prelude" || path == "cuda_std";
-    // A function beside something else is of the sources.
+    // A function that shares its name with another item is in the sources.
     (is_prelude && name != function_key(name.trim_end_matches("()"))).then(|| Named::Other(format!("cuda_std::{name}")))
 }
 
@@ -377,7 +380,7 @@ fn is_named(attribute: &Attribute, name: &str) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
 }
 
-/// Whether the conditions of an item hold for a GPU.
+/// Whether the conditions of an item hold on a GPU.
 fn is_compiled(attributes: &[Attribute]) -> bool {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).all(|attribute| {
         let Meta::List(list) = &attribute.meta else { return true };
@@ -398,7 +401,7 @@ fn holds(condition: &str) -> bool {
     }
 }
 
-/// The parts between the commas that are in no brackets.
+/// The parts between commas outside brackets.
 fn parts(conditions: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0;
     conditions.split(move |character| {

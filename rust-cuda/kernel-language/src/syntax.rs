@@ -1,4 +1,5 @@
-//! What to say of tokens that are no Rust: what is missing, or what another language has there.
+//! Error messages for tokens that are not Rust: what is missing, or how another language's syntax
+//! looks in Rust.
 
 use proc_macro2::{LineColumn, TokenStream};
 
@@ -6,23 +7,23 @@ use crate::foreign::{in_rust, operand, shared_array, type_of};
 use crate::refusal::{Checked, Place};
 use crate::tokens::{Token, behind_group, flat, joined, short, split};
 
-/// Words that no variable has as its name.
+/// Words that cannot be variable names.
 const KEYWORDS: [&str; 36] = [
     "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false", "fn",
     "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return", "static",
     "struct", "super", "trait", "true", "type", "unsafe", "use", "where", "while",
 ];
 
-/// The tokens of a file and where the parser has stopped.
+/// The tokens of a file, and where the parser stopped.
 struct Found<'t> {
     file: usize,
-    /// The statement up to the end of what may belong to it.
+    /// The statement, including everything that may belong to it.
     statement: &'t [Token],
-    /// The index of the token there at which the parser has stopped.
+    /// The index in the statement of the token where the parser stopped.
     at: usize,
 }
 
-/// Refuses tokens at which the parser has failed.
+/// Rejects tokens that the parser could not parse.
 pub(crate) fn refuse<T>(file: usize, tokens: TokenStream, error: &syn::Error) -> Checked<T> {
     let tokens = flat(tokens);
     let place = Place::of(file, error.span());
@@ -57,7 +58,7 @@ fn ends_statement(token: &Token) -> bool {
     matches!(&*token.text, ";" | "{" | "}")
 }
 
-/// The index behind a statement's tokens. The parts of a `for (…; …; …)` of C are in parentheses.
+/// The index after a statement's tokens. The parts of a C `for (…; …; …)` are in parentheses.
 fn statement_end(tokens: &[Token], first: usize, stopped: usize) -> usize {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate().skip(first) {
@@ -86,14 +87,14 @@ impl Found<'_> {
         self.statement.get(index).map_or_else(Place::default, |token| Place::behind(self.file, token.span))
     }
 
-    /// The tokens from one up to `;` or a brace.
+    /// The tokens from an index up to `;` or a brace.
     fn rest(&self, from: usize) -> &[Token] {
         let tokens = &self.statement[from.min(self.statement.len())..];
         let end = tokens.iter().position(ends_statement).unwrap_or(tokens.len());
         &tokens[..end]
     }
 
-    /// What the statement is in another language, with its place.
+    /// The statement's meaning in another language, with its place.
     fn reason(&self) -> Option<(Place, String)> {
         let at = |index: usize, reason: String| Some((self.place(index), reason));
         if let Some(reason) = self.c_loop() {
@@ -133,7 +134,7 @@ impl Found<'_> {
             });
             let start = start.map_or(0, |start| start + 1);
             let tokens = self.rest(start);
-            // A condition of Python ends with a colon.
+            // A Python condition ends with a colon.
             let tokens = match split(tokens, "?").len() {
                 1 => split(tokens, ":")[0],
                 _ => tokens,
@@ -268,7 +269,7 @@ impl Found<'_> {
             return Some(format!("`{shown}` is C: write `let mut {name}: {of} = 0 as {of};`"));
         }
         let mut value = translated(self.rest(next + 1));
-        // An int of thread numbers is an index: Rust's numbers are u32.
+        // An int computed from thread indices is an index: Rust's thread indices are u32.
         if of == "i32" && value.contains("thread::") && !value.contains("as usize") {
             value = format!("{} as usize", operand(&value));
         }
@@ -277,7 +278,7 @@ impl Found<'_> {
         Some(format!("`{shown} = …` is C: write `let {name}{of} = {value};`, or `let mut {name}` if it changes"))
     }
 
-    /// The type that a word of a C declaration adds to.
+    /// The type after adding a word of a C declaration.
     fn c_type(&self, index: usize, of: Option<&'static str>) -> Option<&'static str> {
         // A name follows the type.
         let has_more = self.statement.get(index + 1).is_some_and(|next| next.is_word() || next.text == "*");
@@ -295,7 +296,7 @@ impl Found<'_> {
         }
     }
 
-    /// The index behind attributes and `pub`.
+    /// The index after attributes and `pub`.
     fn first_word(&self) -> usize {
         let mut index = 0;
         while self.text(index) == "#"
@@ -306,7 +307,7 @@ impl Found<'_> {
         if self.text(index) == "pub" { index + 1 } else { index }
     }
 
-    /// A parameter of C: `float* x`.
+    /// A C parameter: `float* x`.
     fn parameter(&self) -> Option<(usize, String)> {
         if !self.statement[..self.at].iter().any(|token| token.text == "fn") {
             return None;
@@ -375,7 +376,7 @@ impl Found<'_> {
         })
     }
 
-    /// What is missing where the parser has stopped.
+    /// What is missing at the token where the parser stopped.
     fn missing(&self, message: &str) -> Option<(Place, String)> {
         let stopped = self.statement.get(self.at)?;
         let before = self.at.checked_sub(1).and_then(|before| self.statement.get(before));
@@ -411,7 +412,7 @@ impl Found<'_> {
         let expected =
             ["`;`", "`,`", "`=`", "`:`"].into_iter().find(|mark| message.ends_with(&format!("expected {mark}")))?;
         let Some(before) = before else {
-            // The statement before has no end.
+            // The previous statement has no end.
             return None;
         };
         let place = self.behind(self.at - 1);
@@ -436,7 +437,7 @@ fn mark(expected: &str) -> &str {
     expected.trim_matches('`')
 }
 
-/// The Rust for an expression of C.
+/// The Rust for a C expression.
 fn translated(tokens: &[Token]) -> String {
     in_rust(tokens, &|_| false).map_or_else(|| joined(tokens), |(rust, _)| rust)
 }

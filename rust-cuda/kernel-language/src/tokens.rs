@@ -1,11 +1,11 @@
-//! The tokens of a source one after the other, for messages.
+//! A source's tokens as a flat list, for messages.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// Maximum length in characters of a text that a message repeats.
+/// Maximum length in characters of source text quoted in a message.
 const MAX_SHOWN: usize = 60;
 
-/// A token, or one of a pair of brackets.
+/// A token, or a single bracket.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     pub(crate) text: String,
@@ -17,13 +17,13 @@ impl Token {
         self.text.starts_with(|first: char| first.is_alphabetic() || first == '_')
     }
 
-    /// Whether nothing is between this token and the next one.
+    /// Whether there is no space between this token and the next.
     pub(crate) fn touches(&self, next: &Self) -> bool {
         self.span.end() == next.span.start()
     }
 }
 
-/// The tokens, and the brackets around groups of them.
+/// Flattens tokens, including the brackets around groups.
 pub(crate) fn flat(tokens: TokenStream) -> Vec<Token> {
     let mut all = Vec::new();
     add(tokens, &mut all);
@@ -50,7 +50,7 @@ fn add(tokens: TokenStream, all: &mut Vec<Token>) {
     }
 }
 
-/// The text of tokens, with a space where the source has some.
+/// The text of tokens, with spaces where the source has them.
 pub(crate) fn joined(tokens: &[Token]) -> String {
     let mut text = String::new();
     for (index, token) in tokens.iter().enumerate() {
@@ -62,13 +62,13 @@ pub(crate) fn joined(tokens: &[Token]) -> String {
     text
 }
 
-/// A text of a source as messages repeat it; None if it is long, or has several lines.
+/// Source text as quoted in messages; None if it is long or spans several lines.
 pub(crate) fn short(text: String) -> Option<String> {
     let is_line = !text.is_empty() && !text.contains(char::is_control);
     (is_line && text.chars().count() <= MAX_SHOWN).then_some(text)
 }
 
-/// The index behind the bracket that closes the one at `open`.
+/// The index after the bracket that closes the one at `open`.
 pub(crate) fn behind_group(tokens: &[Token], open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate().skip(open) {
@@ -86,7 +86,7 @@ pub(crate) fn behind_group(tokens: &[Token], open: usize) -> Option<usize> {
     None
 }
 
-/// The parts between tokens of this text that are in no brackets.
+/// Splits tokens at tokens with this text outside brackets.
 pub(crate) fn split<'t>(tokens: &'t [Token], at: &str) -> Vec<&'t [Token]> {
     let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_usize);
     for (index, token) in tokens.iter().enumerate() {

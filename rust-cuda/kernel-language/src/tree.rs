@@ -1,4 +1,4 @@
-//! A function whose names and types are resolved.
+//! A function with resolved names and types.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ pub(crate) struct Expr {
     pub(crate) kind: Kind,
     pub(crate) r#type: Type,
     pub(crate) place: Place,
-    /// Whether a variable may have another value after it.
+    /// Whether evaluating it may assign to a variable.
     pub(crate) assigns: bool,
 }
 
@@ -49,14 +49,14 @@ pub(crate) enum Kind {
     /// The digits of a float.
     Float(String),
     Bool(bool),
-    /// A constant of the sources.
+    /// A constant in the sources.
     Constant(usize),
     Local(usize),
     Tuple(Vec<Expr>),
     Array(Vec<Expr>),
     Repeat(Box<Expr>),
     Field(Box<Expr>, usize),
-    /// An element of an array that the thread has.
+    /// An element of a thread's own array.
     Element(Box<Expr>, Box<Expr>),
     Unary(Unary, Box<Expr>),
     Binary(Binary, Box<Expr>, Box<Expr>),
@@ -68,7 +68,7 @@ pub(crate) enum Kind {
     Cast(Box<Expr>),
     If(Box<Expr>, Box<Expr>, Option<Box<Expr>>),
     Block(Vec<Statement>, Option<Box<Expr>>),
-    /// A loop with its number.
+    /// A loop, with its number.
     Loop(usize, Option<Box<Expr>>, Box<Expr>),
     For(usize, Box<Range>, Box<Expr>),
     Break(usize, Option<Box<Expr>>),
@@ -77,12 +77,12 @@ pub(crate) enum Kind {
     Call(usize, Vec<Type>, Vec<Expr>),
     CallClosure(Box<Expr>, Vec<Expr>),
     Closure(usize),
-    /// A value that is at the same time a reference to it.
+    /// A value that also serves as a reference to itself.
     Reference(Box<Expr>),
     Dereference(Box<Expr>),
-    /// A line to print, or a panic, with the values in it.
+    /// A line to print or a panic, with its values.
     Say(Rc<Message>, Vec<Expr>),
-    /// A function of the language, of `core` or of `cuda_std`.
+    /// A function of the language, `core` or `cuda_std`.
     Operation(Operation, Vec<Expr>),
 }
 
@@ -116,12 +116,12 @@ pub(crate) enum Comparison {
     GreaterOrEqual,
 }
 
-/// What a kernel says.
+/// A message from a kernel.
 #[derive(Debug)]
 pub(crate) struct Message {
-    /// Whether the thread stops then.
+    /// Whether it stops the thread.
     pub(crate) panics: bool,
-    /// The text, with values by their numbers.
+    /// The text, with numbered values.
     pub(crate) text: String,
 }
 
@@ -136,17 +136,17 @@ pub(crate) struct Range {
     pub(crate) step: Option<Expr>,
 }
 
-/// Functions whose instructions the emitter knows.
+/// Functions that the emitter implements directly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// A special register.
     Register(&'static str),
-    /// The index of the thread in the grid along an axis.
+    /// The thread's index in the grid along an axis.
     GridIndex(&'static str),
     Barrier,
-    /// The barrier of all blocks, whose state is in global memory.
+    /// The grid-wide barrier. Its state is in global memory.
     GridBarrier,
-    /// A barrier with a vote: `popc`, `and`, `or`.
+    /// A barrier with a reduction: `popc`, `and`, `or`.
     BarrierVote(&'static str),
     Fence(&'static str),
     Shared,
@@ -155,31 +155,31 @@ pub(crate) enum Operation {
     Get,
     Set,
     Atomic,
-    /// An atomic operation, by its name in PTX.
+    /// An atomic operation, by its PTX name.
     Update(&'static str),
     AtomicLoad,
     AtomicStore,
     /// `compare_exchange(…).is_ok()`
     Exchange,
-    /// The value of `None`, which there is not.
+    /// The value inside a `None`, which does not exist.
     NoValue,
-    /// An array whose elements have no values yet.
+    /// An array with uninitialized elements.
     NewArray,
     Shuffle(&'static str),
-    /// Every lane's value combined: `add`, `min`, `max`, `and`, `or`, `xor`.
+    /// A reduction over all lanes: `add`, `min`, `max`, `and`, `or`, `xor`.
     Reduce(&'static str),
-    /// The sum of this lane's and the lower lanes' values, or of these alone.
+    /// The prefix sum over the lanes, including or excluding this lane's value.
     Scan(bool),
     /// A vote of the warp: `ballot`, `any`, `all`.
     Vote(&'static str),
     MatchAny,
     ActiveMask,
     SyncWarp,
-    /// A method of numbers.
+    /// A numeric method.
     Number(&'static str),
     /// Indices along two or three axes.
     Indices(&'static str),
-    /// The bits of a float, or the float of bits.
+    /// A float's bits, or a float from its bits.
     Bits,
 }
 
@@ -202,24 +202,24 @@ pub(crate) struct Local {
     pub(crate) name: String,
     pub(crate) r#type: Type,
     pub(crate) is_mutable: bool,
-    /// The place of its `let`; without a line if it has none.
+    /// The place of its `let`; the line is 0 if it has none.
     pub(crate) place: Place,
     /// The number of closures around its declaration.
     pub(crate) closures: usize,
 }
 
-/// A closure, which is inlined where it is called.
+/// A closure. It is inlined at each call.
 #[derive(Clone, Debug)]
 pub(crate) struct Closure {
     pub(crate) parameters: Vec<Pattern>,
     pub(crate) types: Vec<Type>,
     pub(crate) result: Type,
     pub(crate) body: Option<Expr>,
-    /// Whether it has a `return`.
+    /// Whether it contains a `return`.
     pub(crate) returns: bool,
 }
 
-/// A function's body for some types.
+/// A function's body for specific types.
 #[derive(Debug)]
 pub(crate) struct Body {
     pub(crate) name: String,
@@ -230,7 +230,7 @@ pub(crate) struct Body {
     pub(crate) locals: Vec<Local>,
     pub(crate) closures: Vec<Closure>,
     pub(crate) expr: Expr,
-    /// Whether it has a `return`.
+    /// Whether it contains a `return`.
     pub(crate) returns: bool,
     pub(crate) inference: Inference,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::rc::Rc;
 
-/// A type of integers.
+/// An integer type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Integer {
     I8,
@@ -52,7 +52,7 @@ impl Integer {
         self.row().3
     }
 
-    /// The type of the same size without a sign.
+    /// The unsigned type of the same size.
     pub(crate) fn unsigned(self) -> Self {
         Self::ALL[self as usize % 5 + 5].0
     }
@@ -77,7 +77,7 @@ impl Integer {
     }
 }
 
-/// A type of floats.
+/// A float type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Float {
     F32,
@@ -98,7 +98,7 @@ impl Float {
     }
 }
 
-/// A type. The lengths of arrays are types too, so that both are inferred alike.
+/// A type. Array lengths are types too, so both are inferred in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Type {
     Never,
@@ -107,31 +107,31 @@ pub(crate) enum Type {
     Float(Float),
     /// A length, or a generic constant.
     Length(u64),
-    /// `()`, if it is empty.
+    /// A tuple; `()` if it is empty.
     Tuple(Rc<[Type]>),
-    /// A struct: the number of its declaration, and its fields.
+    /// A struct: the number of its declaration, and its field types.
     Struct(usize, Rc<[Type]>),
-    /// Whether there is a value, and the value.
+    /// Whether there is a value, and its type.
     Option(Rc<[Type; 2]>),
-    /// Elements and length.
+    /// Element type and length.
     Array(Rc<[Type; 2]>),
     Global(Rc<Type>),
     GlobalMut(Rc<Type>),
-    /// `SharedArray`: elements and length.
+    /// `SharedArray`: element type and length.
     Shared(Rc<[Type; 2]>),
-    /// `SharedArray2d`: elements, rows and columns.
+    /// `SharedArray2d`: element type, rows and columns.
     Shared2d(Rc<[Type; 3]>),
     /// `DynamicShared`.
     Dynamic(Rc<Type>),
-    /// An element for atomic operations, in shared memory or not.
+    /// An element for atomic operations, and whether it is in shared memory.
     Atomic(Rc<Type>, bool),
-    /// Indices of a thread or block: 2 or 3 of them.
+    /// The 2 or 3 indices of a thread or block.
     Indices(usize),
-    /// `&T`, or `&mut T`.
+    /// `&T`, or `&mut T` if the flag is set.
     Reference(Rc<Type>, bool),
     /// A closure, by its number.
     Closure(usize),
-    /// A type that is still to be found out, by its number.
+    /// A type that is not inferred yet, by its number.
     Unknown(usize),
 }
 
@@ -152,7 +152,7 @@ impl Type {
         matches!(self, Self::Tuple(parts) if parts.is_empty())
     }
 
-    /// The types that it consists of, from which unification goes on.
+    /// The types that it consists of, with which unification continues.
     pub(crate) fn parts(&self) -> &[Self] {
         match self {
             Self::Tuple(parts) | Self::Struct(_, parts) => parts,
@@ -182,7 +182,7 @@ impl Type {
         }
     }
 
-    /// Bytes of a number in memory.
+    /// Size in bytes of a number in memory.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
             Self::Integer(of) => Some(u64::from(of.bits()) / 8),

@@ -1,4 +1,4 @@
-//! Sources from outside are compiled or refused, and the compiler always ends.
+//! Untrusted sources are compiled or rejected, and the compiler always terminates.
 
 #[allow(dead_code, reason = "this test runs no kernel")]
 mod support;
@@ -12,7 +12,7 @@ use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use support::compile;
 
-/// Sources to change, with their kernels.
+/// Sources to mutate, with their kernels.
 const SOURCES: [&str; 4] = [
     include_str!("../../seeded_bugs/src/lib.rs"),
     include_str!("../../test_kernels/src/teaching/reductions.rs"),
@@ -43,7 +43,7 @@ pub fn says(n: u32, x: &[f32], y: GlobalMut<f32>) {
 }
 ";
 
-/// The time after which a source counts as one whose compilation does not end; each of them takes less than a second.
+/// After this time, a compilation counts as endless. Each takes less than a second.
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn kernels(source: &str) -> Vec<String> {
@@ -51,7 +51,7 @@ fn kernels(source: &str) -> Vec<String> {
     after.filter_map(|text| Some(text.split_once('(')?.0.to_owned())).collect()
 }
 
-/// The words, numbers and marks of a text, with the spaces between them.
+/// The words, numbers and punctuation in a text, with the spaces between them.
 fn tokens(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -68,7 +68,7 @@ fn tokens(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Texts in which tokens are deleted, doubled, swapped or replaced by others.
+/// Mutated texts: tokens are deleted, duplicated, swapped or replaced by others.
 fn changed(source: &str, random: &mut ChaCha8Rng) -> String {
     let mut parts = tokens(source);
     for _ in 0..random.random_range(1..4) {
@@ -149,7 +149,7 @@ fn deep_and_large_sources_are_refused() {
     for source in sources {
         let start = source[..source.len().min(100)].to_owned();
         let (sender, compiled) = mpsc::channel();
-        // A compiler that does not end is left behind with its thread.
+        // A compiler that does not terminate is abandoned with its thread.
         thread::spawn(move || sender.send(compile(&source).map(|_| ())));
         let refusal = compiled.recv_timeout(LIMIT).unwrap_or_else(|_| panic!("no end within {LIMIT:?}: {start}"));
         let refusal = refusal.expect_err(&start);

@@ -1,4 +1,4 @@
-//! Kernels of the repository compile, and their PTX can be launched.
+//! The repository's kernels compile, and their PTX can be launched.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ fn sources(folder: &str) -> BTreeMap<String, String> {
     gpu_testing::kernel_sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder), folder)
 }
 
-/// The kernels that are refused, each with the reason.
+/// The number of kernels, and those that are rejected with the reason.
 fn refused(folder: &str) -> (usize, Vec<String>) {
     let files = sources(folder);
     let (mut count, mut refused) = (0, Vec::new());
@@ -36,7 +36,7 @@ fn every_seeded_bug_compiles() {
     assert_eq!(refused("seeded_bugs/src"), (26, Vec::new()));
 }
 
-/// The one that is refused has elements of four floats. The others' results are compared in `gpu`'s tests.
+/// The rejected one has elements of four floats. `gpu`'s tests compare the results of the others.
 #[test]
 fn the_teaching_kernels_compile() {
     let (count, refused) = refused("test_kernels/src/teaching");

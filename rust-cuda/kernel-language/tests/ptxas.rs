@@ -1,4 +1,4 @@
-//! NVIDIA's assembler accepts what the compiler writes.
+//! NVIDIA's assembler accepts the compiler's output.
 
 #[allow(dead_code, reason = "this test runs no kernel")]
 mod support;
@@ -7,7 +7,7 @@ use cuda_builder::{Arch, PtxasError, find_ptxas, ptxas};
 use support::compile;
 use test_support::{Need, skip};
 
-/// Kernels that have every kind of instruction between them.
+/// Kernels that together use every kind of instruction.
 const KERNELS: [&str; 5] = [
     "#[kernel]
 pub fn kernel(a: f32, n: u64, flag: bool, x: &[f32], bytes: &[i8], y: GlobalMut<f64>, small: GlobalMut<u16>) {

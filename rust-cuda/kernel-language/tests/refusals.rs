@@ -1,4 +1,4 @@
-//! What is wrong, or not known, is refused in one line with its place.
+//! Invalid or unsupported code is rejected with a one-line error at its place.
 
 #[allow(dead_code, reason = "this test runs no kernel")]
 mod support;
@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use support::compile;
 
-/// A kernel whose body has these lines in its second line, line 5 of the file, and functions in lines 9 to 11.
+/// A kernel with these lines in its body, starting at line 5 of the file, and functions in lines 9
+/// to 11.
 fn with_body(body: &str) -> String {
     format!(
         "#[kernel]\npub fn kernel(n: u32, x: &[f32], y: GlobalMut<f32>) {{\n    let (i, mut s) = (0_usize, 1);\n    \
@@ -16,7 +17,7 @@ fn with_body(body: &str) -> String {
     )
 }
 
-/// What is wrong with a refusal, if its place or its reason is another one.
+/// Describes how a rejection differs from the expected place and reason, if it does.
 fn difference(source: &str, place: (u32, u32), reason: &str) -> Option<String> {
     let Err(refusal) = compile(source) else { return Some("is not refused".to_owned()) };
     let found = (refusal.line, refusal.column);
@@ -26,7 +27,8 @@ fn difference(source: &str, place: (u32, u32), reason: &str) -> Option<String> {
     (!is_it || !is_line).then(|| format!("{refusal} in {found:?}, not {reason} in {place:?}"))
 }
 
-/// Lines of a kernel's body, of which the second one is refused, with the column and a part of the reason.
+/// Invalid lines for the second line of a kernel's body, with the column of the error and a part of
+/// the reason.
 const BODIES: [(&str, u32, &str); 206] = [
     ("y[i] = z;", 12, "`z` is not known here"),
     ("y[i] = x[i] + 1;", 19, "`x[i]` is `f32`, and `1` is an integer: write `x[i] + 1.0`"),
@@ -362,7 +364,8 @@ fn bodies_are_refused_at_their_place() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The code that a reason says to write, if it is a whole statement or the value of a body's `let a = …;`.
+/// The suggested code in a reason, if it is a whole statement or the value of a body's
+/// `let a = …;`.
 fn code_to_write(body: &str, column: u32, reason: &str) -> Option<String> {
     let code = reason.split_once("write `")?.1.split_once('`')?.0;
     if code.contains('…') {
@@ -375,7 +378,7 @@ fn code_to_write(body: &str, column: u32, reason: &str) -> Option<String> {
     }
 }
 
-/// Code that is refused for another reason: a float has no step of 1.
+/// Suggested code that is rejected for another reason: a float has no step of 1.
 const INCOMPLETE: [&str; 1] = ["y[i] -= 1;"];
 
 #[test]
@@ -391,7 +394,7 @@ fn what_messages_say_to_write_compiles() {
     assert!(count > 30, "{count}");
 }
 
-/// Whole files, with line, column and a part of the reason.
+/// Whole files, each with the line, the column and a part of the reason.
 const FILES: [(&str, u32, u32, &str); 42] = [
     ("#[kernel]\npub fn other() {}", 3, 8, "the kernel must be called `kernel`: write `pub fn kernel(…)` in this line"),
     ("#[kernel]\npub fn kernl() {}\n#[kernel]\npub fn other() {}", 3, 8, "the kernel must be called `kernel`"),

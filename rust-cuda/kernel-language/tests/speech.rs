@@ -1,4 +1,4 @@
-//! Kernels print lines and stop with messages, which have the texts of `cuda_std`.
+//! Kernels print lines and panic with the same texts as with `cuda_std`.
 
 #[allow(dead_code, reason = "this test has launches of its own")]
 mod support;
@@ -7,7 +7,8 @@ use cuda_launch::LaunchConfig;
 use ptx_interpreter::{Machine, Options, Uninitialised};
 use support::compile;
 
-/// Two blocks of two threads, whose `i` is from 0 to 3 and whose `x` is i · 1.5 − 1; the lines, and the fault.
+/// Launches two blocks of two threads, with `i` from 0 to 3 and `x` = i · 1.5 − 1. Returns the
+/// lines and the error.
 fn launched(body: &str) -> (Vec<String>, Option<String>) {
     let source = format!(
         "fn halved(n: u32) -> Option<u32> {{\n    if n % 2 == 0 {{ Some(n / 2) }} else {{ None }}\n}}\n#[kernel]\n\
@@ -28,7 +29,7 @@ fn launched(body: &str) -> (Vec<String>, Option<String>) {
     (lines, fault.map(|fault| fault.to_string()))
 }
 
-/// The lines of each thread, in the order of the threads.
+/// The lines of each thread in thread order.
 fn lines(line: impl Fn(u32, f32) -> Vec<String>) -> Vec<String> {
     let mut all = Vec::new();
     for i in 0..4_u32 {
@@ -65,7 +66,7 @@ fn lines_have_the_forms_of_std() {
     });
     let (mut found, fault) = launched(body);
     assert_eq!(fault, None);
-    // Threads print in no order; each thread's lines are in its own.
+    // Threads print in any order, but each thread's own lines are in order.
     found.sort_by_key(|line| line.split_once("): ").map(|(place, _)| place.to_owned()));
     assert_eq!(found, expected);
 }

@@ -1,6 +1,7 @@
-//! Operators, methods and conversions give what Rust gives on the host, for values at the edges of their types.
+//! Operators, methods and conversions give the same results as Rust on the host, for values at the
+//! limits of their types.
 
-// Expressions are the same text on both sides.
+// The expressions have the same text on both sides.
 #![allow(clippy::all, unused_parens, unused_variables, unused_assignments, unused_comparisons)]
 
 mod support;
@@ -38,7 +39,7 @@ macro_rules! numbers {
 
 numbers! { u8 i8 u16 i16 u32 i32 u64 i64 usize f32 f64 }
 
-/// Compares an expression of a and b with the host's, for all pairs.
+/// Compares an expression in a and b with the host's result, for all pairs.
 fn check<T: Number, R: Number>(text: &str, pairs: &[(T, T)], expected: impl Fn(T, T) -> R) {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let source = format!(
@@ -64,7 +65,7 @@ fn pairs<T: Number>(values: &[T]) -> Vec<(T, T)> {
     values.iter().flat_map(|&a| values.iter().map(move |&b| (a, b))).collect()
 }
 
-/// `agree!(PAIRS, TYPE => RESULT: closures of two numbers that the kernel has as its expressions)`
+/// `agree!(PAIRS, TYPE => RESULT: closures with two numbers, which become the kernel's expressions)`
 macro_rules! agree {
     ($pairs:expr, $of:ident => $result:ident: $($closure:expr),* $(,)?) => {$(
         let text = stringify!($closure);
@@ -176,7 +177,7 @@ fn floats_are_rounded_after_each_operation() {
         |a, b| a.sqrt(), |a, b| a.floor() + b.ceil(), |a, b| a.trunc(), |a, b| a.round_ties_even(), |a, b| a.mul_add(b, 0.1),
         |a, b| a.recip(), |a, b| a.copysign(b), |a, b| f32::from_bits(a.to_bits() ^ 1), |a, b| 1.0e-3 + a, |a, b| a.clamp(-1.0, 2.5),
     );
-    // Which zero is the larger one is not specified.
+    // It is not specified which of the two zeros is larger.
     let not_zeros: Vec<_> = pairs(&F32S).into_iter().filter(|&(a, b)| a != 0.0 || b != 0.0).collect();
     agree!(&not_zeros, f32 => f32: |a, b| a.min(b), |a, b| a.max(b), |a, b| f32::max(a, b).min(1.0));
     agree!(&pairs(&F64S), f64 => f64:
@@ -291,7 +292,7 @@ fn patterns_choose_as_rusts_do() {
     );
 }
 
-/// The power as `cuda_std::math::GpuFloat` computes it, whose last bits may differ from `std`'s.
+/// The power as `cuda_std::math::GpuFloat` computes it. Its last bits may differ from `std`'s.
 macro_rules! power {
     ($x:expr, $n:expr) => {{
         let (n, mut power, mut factor): (i32, _, _) = ($n, 1.0, $x);

@@ -2,7 +2,8 @@
 
 use crate::element_type::ElementType;
 
-/// A parameter of the kernel as its author writes it: a Rust slice is one, though PTX has its address and its length.
+/// A parameter of the kernel as written in the source. A Rust slice is one parameter, though PTX
+/// has its address and its length.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// A buffer in global memory.
@@ -11,11 +12,11 @@ pub enum Argument {
         name: String,
         /// The type of its elements.
         element: ElementType,
-        /// Its extents, the slowest first: rows and columns for a matrix.
+        /// Its extents, slowest first: rows and columns for a matrix.
         shape: Vec<usize>,
         /// Its address.
         address: u64,
-        /// Whether its length, in elements, is the kernel's next parameter, as in a Rust slice.
+        /// Whether the kernel's next parameter is its length in elements, as for a Rust slice.
         has_length: bool,
     },
     /// A value.
@@ -27,7 +28,7 @@ pub enum Argument {
         /// Its little-endian bytes, padded with zeros.
         bytes: [u8; 8],
     },
-    /// A structure that is passed by value.
+    /// A structure passed by value.
     Structure {
         /// The parameter's name.
         name: String,
@@ -44,7 +45,8 @@ impl Argument {
         }
     }
 
-    /// Little-endian bytes of the kernel's parameters that it is in PTX. Those of a value are padded with zeros.
+    /// The little-endian bytes of the kernel's PTX parameters for this argument. A value's bytes
+    /// are padded with zeros.
     pub(crate) fn parameters(&self) -> Vec<Vec<u8>> {
         match self {
             Self::Buffer { address, shape, has_length, .. } => {

@@ -59,8 +59,8 @@ impl ElementType {
         }
     }
 
-    /// The element's little-endian bytes, padded with zeros; None if the type cannot represent the number. Floats are
-    /// rounded.
+    /// The number's little-endian bytes, padded with zeros; None if the type cannot represent it.
+    /// Floats are rounded.
     pub(crate) fn encode(self, number: &serde_json::Number) -> Option<[u8; 8]> {
         let unsigned = |bits: u32| number.as_u64().filter(|value| bits == 64 || value >> bits == 0);
         let bits = match self {
@@ -78,7 +78,7 @@ impl ElementType {
         Some(bits.to_le_bytes())
     }
 
-    /// The element that these little-endian bytes hold, as text.
+    /// The element in these little-endian bytes, as text.
     ///
     /// # Panics
     /// If there are fewer than [`bytes`](Self::bytes) of them.
@@ -104,7 +104,7 @@ impl ElementType {
     }
 }
 
-/// Whether a number has many digits when it is written without an exponent.
+/// Whether a number has many digits without an exponent.
 fn is_long(value: f64) -> bool {
     value != 0.0 && value.is_finite() && !(1e-4..1e16).contains(&value.abs())
 }

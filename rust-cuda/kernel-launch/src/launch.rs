@@ -1,4 +1,4 @@
-//! A launch that can be repeated: a machine with its kernel, its buffers and their first values.
+//! A repeatable launch: a machine with its kernel, its buffers and their initial values.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::debug_information::DebugInformation;
 use crate::element_type::ElementType;
 use crate::shared::SharedVariable;
 
-/// Whether blocks of a launch run in turns, as those of a cluster and of a cooperative launch do. All others run one after
-/// the other.
+/// Whether the blocks of a launch alternate, as in a cluster or a cooperative launch. All others
+/// run one after the other.
 pub fn takes_turns(config: LaunchConfig) -> bool {
     config.cooperative || config.cluster > 1
 }
@@ -61,7 +61,7 @@ impl Launch {
         self.config
     }
 
-    /// The options of its runs, which the launch file sets.
+    /// The options of its runs, as set in the launch file.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -76,14 +76,16 @@ impl Launch {
         &self.shared
     }
 
-    /// The name of a shared variable for `shared0`, `shared1`, …; every other name is its own.
+    /// The source name of a shared variable for `shared0`, `shared1`, …; any other name is returned
+    /// unchanged.
     pub fn name_of_shared<'n>(&'n self, name: &'n str) -> &'n str {
         let is_named = self.shared.iter().any(|variable| variable.name == name);
         let index = name.strip_prefix("shared").and_then(|index| index.parse::<usize>().ok()).filter(|_| !is_named);
         index.and_then(|index| self.shared.get(index)).map_or(name, |variable| &variable.name)
     }
 
-    /// A fault with the source's names of shared memory, and the argument's name of a buffer that an index is outside of.
+    /// The error with the source's names for shared memory, and with the argument's name for a
+    /// buffer that an index is out of bounds of.
     pub fn with_names(&self, fault: &Fault) -> Box<Fault> {
         let mut named = Box::new(fault.clone());
         SharedVariable::name_in(&self.shared, &mut named);
@@ -91,7 +93,7 @@ impl Launch {
         named
     }
 
-    /// The name of the buffer whose address is this parameter of the PTX.
+    /// The name of the buffer with its address in this PTX parameter.
     fn buffer_of(&self, parameter: usize) -> Option<&str> {
         let mut first = 0;
         self.arguments.iter().find_map(|argument| {
@@ -109,28 +111,29 @@ impl Launch {
         &self.arguments
     }
 
-    /// Runs the launch from its beginning under an observer. Returns false if the observer has abandoned it.
+    /// Runs the launch from its beginning under an observer. Returns false if the observer stopped
+    /// it.
     ///
     /// # Errors
-    /// If the launch is invalid, or a thread causes a fault.
+    /// If the launch is invalid, or a thread causes an error.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
         self.run_with(self.options.clone(), observer)
     }
 
-    /// Runs the launch from its beginning under an observer, with these options instead of its own. Returns false if the observer has
-    /// abandoned it.
+    /// Runs the launch from its beginning under an observer, with these options instead of its own.
+    /// Returns false if the observer stopped it.
     ///
     /// # Errors
-    /// If the launch is invalid, or a thread causes a fault.
+    /// If the launch is invalid, or a thread causes an error.
     pub fn run_with(&self, options: Options, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
         self.run_from(None, options, observer)
     }
 
-    /// Runs the launch from its beginning without an observer, with these options instead of its own. Faults and notes have
-    /// the names of the arguments.
+    /// Runs the launch from its beginning without an observer, with these options instead of its
+    /// own. Errors and notes contain the arguments' names.
     ///
     /// # Errors
-    /// If the launch is invalid, or a thread causes a fault.
+    /// If the launch is invalid, or a thread causes an error.
     pub fn check(&self, options: Options) -> Result<LaunchReport, LaunchError> {
         self.machine.memory().restore(&self.before);
         let result =
@@ -154,7 +157,7 @@ impl Launch {
         }
     }
 
-    /// Gives a buffer that a fault names the name of its argument, and its elements.
+    /// Adds the argument's name and element type to the buffer in an error.
     fn name_buffer(&self, fault: &mut Fault) {
         let Some(memory) = fault.kind.memory_mut().filter(|memory| memory.space == Space::Global) else { return };
         if let Some((name, element)) = self.buffer_at(memory.start) {
@@ -163,7 +166,7 @@ impl Launch {
         }
     }
 
-    /// Name and elements of the buffer that begins at an address.
+    /// Name and element type of the buffer that begins at an address.
     fn buffer_at(&self, start: u64) -> Option<(&str, ElementType)> {
         self.arguments.iter().find_map(|argument| match argument {
             Argument::Buffer { name, element, address, .. } if *address == start => Some((name.as_str(), *element)),
@@ -171,11 +174,12 @@ impl Launch {
         })
     }
 
-    /// Runs the launch again, from a snapshot of it or from its beginning, without looking for races, which takes a
-    /// third of the time. The order of execution is the same. Returns false if the observer has abandoned it.
+    /// Runs the launch again, from a snapshot or from its beginning, without checking for data
+    /// races, which takes a third of the time. The order of execution is the same. Returns false if
+    /// the observer stopped it.
     ///
     /// # Errors
-    /// If the launch is invalid, or a thread causes a fault.
+    /// If the launch is invalid, or a thread causes an error.
     pub fn replay(&self, from: Option<&Snapshot>, observer: &mut dyn Observer) -> Result<bool, LaunchError> {
         self.run_from(from, Options { check_races: false, ..self.options.clone() }, observer)
     }

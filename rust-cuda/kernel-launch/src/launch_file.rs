@@ -35,16 +35,17 @@ const MAX_PTX_BYTES: u64 = 256 << 20;
 /// }
 /// ```
 ///
-/// `values` is `"zeros"`, `"index"` (0, 1, 2, …), `"unwritten"`, a number for all elements, a list of numbers, or
-/// `{"file": "x.bin"}`: the elements' little-endian bytes, of which `"written": [[0, 64]]` names the ranges that are
-/// written; without it all are. A buffer is passed as a Rust slice, its address and its length; with `"length": false`
-/// as its address alone, as in C. A value may be given by its bytes, as in
+/// `values` is `"zeros"`, `"index"` (0, 1, 2, …), `"unwritten"`, a number for all elements, a list
+/// of numbers, or `{"file": "x.bin"}`: the elements' little-endian bytes. Here
+/// `"written": [[0, 64]]` lists the ranges that are initialized; without it, all are. A buffer is
+/// passed as a Rust slice, with its address and its length. With `"length": false` it is passed as
+/// its address alone, as in C. A value may be given by its bytes, as in
 /// `{"name": "shape", "bytes": "1000000020000000"}`, and then needs no type.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchFile {
-    /// The PTX file; a relative path begins at the launch file's directory. The file of this name with the extension
-    /// `debug`, if there is one, has the names of functions and variables.
+    /// The PTX file. A relative path starts at the launch file's directory. If there is a file of
+    /// the same name with the extension `debug`, it contains the names of functions and variables.
     ptx: PathBuf,
     kernel: String,
     #[serde(default = "one")]
@@ -58,24 +59,25 @@ pub struct LaunchFile {
     cluster: u8,
     #[serde(default)]
     order: Order,
-    /// Whether a kernel has to follow rules that PTX does not have ([`Options::strict`]).
+    /// Whether to enforce rules that PTX does not have ([`Options::strict`]).
     #[serde(default)]
     strict: bool,
-    /// `off`, `note` or `error`: what a load of memory that nothing has written is ([`Options::uninitialised`]).
+    /// `off`, `note` or `error`: how to report loads of uninitialized memory
+    /// ([`Options::uninitialised`]).
     #[serde(default)]
     uninitialised: OfUninitialised,
     #[serde(default)]
     same_value_races_are_faults: bool,
     #[serde(default)]
     volatile_is_plain: bool,
-    /// Limit of instructions per block, beyond which its kernel counts as endless.
+    /// Limit of instructions per block, beyond which the kernel counts as endless.
     block_instructions: Option<u64>,
-    /// The same, of those without a store, a barrier or an end.
+    /// The same limit for instructions without a store, a barrier or an exit.
     instructions_without_progress: Option<u64>,
     arguments: Vec<FileArgument>,
 }
 
-/// [`Uninitialised`] by its name; by default a note.
+/// [`Uninitialised`] by name. The default is a note.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String")]
 struct OfUninitialised(Uninitialised);
@@ -94,20 +96,21 @@ impl TryFrom<String> for OfUninitialised {
     }
 }
 
-/// The order in which the warps of a block execute.
+/// The order in which a block's warps execute.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(try_from = "String")]
 pub enum Order {
-    /// `lines`: in the debugger, each warp executes a source line, then the next warp does; elsewhere each runs until it waits.
+    /// `lines`: in the debugger, the warps alternate, each executing one source line. Elsewhere
+    /// each warp runs until it waits.
     #[default]
     Lines,
     /// `warps`: each warp runs until it waits at a barrier, then the next warp does.
     Warps,
-    /// The order that a fault names, such as `descending@3`.
+    /// The order named in an error message, such as `descending@3`.
     Schedule(Schedule),
 }
 
-/// A text that is no order.
+/// The text is not a valid order.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}; or lines or warps, which are orders within a block")]
 pub struct OrderError(#[from] ScheduleError);
@@ -174,7 +177,7 @@ pub enum LaunchFileError {
         path: PathBuf,
         /// The kernel's name.
         kernel: String,
-        /// The kernels of the PTX.
+        /// The kernels in the PTX.
         known: Vec<String>,
     },
     /// An argument with neither or both of `values` and `value`, or with numbers that do not fit.
@@ -184,7 +187,7 @@ pub enum LaunchFileError {
         path: PathBuf,
         /// The argument's name.
         name: String,
-        /// What is wrong with it, and the way out.
+        /// What is wrong with it, and how to fix it.
         problem: String,
     },
     /// Not enough memory for the buffers.
@@ -192,13 +195,13 @@ pub enum LaunchFileError {
     Memory {
         /// The launch file.
         path: PathBuf,
-        /// The error of the device's memory.
+        /// The device memory's error.
         error: MemoryError,
     },
 }
 
 impl LaunchFile {
-    /// Reads a launch file and makes the launch ready.
+    /// Reads a launch file and prepares the launch.
     ///
     /// # Errors
     /// If a file cannot be read or is invalid.
@@ -215,17 +218,18 @@ impl LaunchFile {
         serde_json::from_str(&text).map_err(|error| LaunchFileError::Json { path: path.to_owned(), error })
     }
 
-    /// The launch file with another order of warps; its own if there is none.
+    /// The launch file with another order of warps, or its own if `order` is None.
     pub fn in_order(self, order: Option<Order>) -> Self {
         Self { order: order.unwrap_or(self.order), ..self }
     }
 
-    /// The PTX file; a relative path begins at the launch file's directory.
+    /// The PTX file. A relative path starts at the launch file's directory.
     pub fn ptx(&self) -> &Path {
         &self.ptx
     }
 
-    /// The files that the launch of the file at `path` is made of, beside itself: the PTX and those of buffers.
+    /// The files that the launch in the file at `path` consists of, besides the file itself: the
+    /// PTX and the buffers' files.
     pub fn files(&self, path: &Path) -> Vec<PathBuf> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let of_buffers = self.arguments.iter().filter_map(FileArgument::file);
@@ -237,10 +241,10 @@ impl LaunchFile {
         &self.kernel
     }
 
-    /// Makes the launch of the file at `path` ready.
+    /// Prepares the launch in the file at `path`.
     ///
     /// # Errors
-    /// If the PTX cannot be read, or something in the file does not fit it.
+    /// If the PTX cannot be read, or something in the file does not match it.
     pub fn launch(self, path: &Path) -> Result<Launch, LaunchFileError> {
         let ptx = path.parent().unwrap_or(Path::new("")).join(&self.ptx);
         let text = named_file::read_text(&ptx, MAX_PTX_BYTES);
@@ -249,11 +253,11 @@ impl LaunchFile {
         self.launch_text(path, &ptx, &text, names)
     }
 
-    /// Makes the launch ready, with the PTX and the names beside it as texts, as a page has them. Messages name the launch file
-    /// `path` and the PTX file `ptx`, which need not exist.
+    /// Prepares the launch with the PTX and the debug names given as text, as in a web page.
+    /// Messages name the launch file `path` and the PTX file `ptx`, which need not exist.
     ///
     /// # Errors
-    /// If something in the file does not fit the PTX, or needs another file.
+    /// If something in the file does not match the PTX, or needs another file.
     pub fn launch_in_memory(
         self,
         path: &Path,

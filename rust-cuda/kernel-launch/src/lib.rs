@@ -1,7 +1,7 @@
-//! A launch of a kernel in PTX that can be repeated: its launch file, its arguments, and the names that its source gives to
+//! A repeatable launch of a PTX kernel: its launch file, its arguments, and its source's names for
 //! functions, variables and shared memory.
 //!
-//! `kernel-check` checks such a launch, `kernel-debugger` steps through it.
+//! `kernel-check` checks such a launch; `kernel-debugger` steps through it.
 
 mod argument;
 pub mod debug_information;

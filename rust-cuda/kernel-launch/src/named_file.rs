@@ -1,16 +1,17 @@
-//! Files that PTX or a launch file names, which need not be the user's own.
+//! Files named in PTX or in a launch file, which are not necessarily the user's own.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
-/// The bytes of a regular file of at most `limit` bytes. A device such as `/dev/zero` may have no end, and a pipe may never have a writer.
+/// The bytes of a regular file with at most `limit` bytes. Other files are rejected: a device such
+/// as `/dev/zero` may have no end, and a pipe may never have a writer.
 ///
 /// # Errors
-/// The system's, or what else the file is.
+/// The system's error, or that the file is too large or not a regular file.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let too_large = || io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {limit} bytes"));
-    // Before it is opened, for which a pipe waits.
+    // Check before opening the file, because opening a pipe blocks.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
@@ -19,15 +20,15 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    // The files of /proc say that they are empty, and others may grow.
+    // Files in /proc report a size of 0, and others may grow.
     File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
 }
 
-/// As [`read`], for text.
+/// Like [`read`], for text.
 ///
 /// # Errors
-/// As [`read`], and if it is not UTF-8.
+/// Same as [`read`], and if it is not UTF-8.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
@@ -58,7 +59,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     fn what_has_no_end_is_not_read() {
         assert_eq!(read(Path::new("/dev/zero"), u64::MAX).unwrap_err().to_string(), "it is not a regular file");
-        // Its length is said to be 0.
+        // Its reported length is 0.
         assert_eq!(read(Path::new("/proc/self/status"), 5).unwrap_err().to_string(), "it has more than 5 bytes");
     }
 }

@@ -1,4 +1,4 @@
-//! The variables of a kernel in shared memory, by the names and types of their declarations in the source.
+//! A kernel's variables in shared memory, with the names and types from their source declarations.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::element_type::ElementType;
 /// A variable in shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedVariable {
-    /// The name in the source if the debug information has it, the symbol of other compilers' PTX, else `shared0`, `shared1`, … in
-    /// the order of the kernel's variables.
+    /// The name in the source if the debug information contains it; the symbol in PTX from other
+    /// compilers; otherwise `shared0`, `shared1`, … in the order of the kernel's variables.
     pub name: String,
-    /// The type of its elements, if it is known and that of a buffer.
+    /// The element type, if it is known and a buffer can have it.
     pub element: Option<ElementType>,
     /// First address; None for dynamic shared memory.
     start: Option<u64>,
@@ -34,13 +34,14 @@ impl SharedVariable {
     ) -> Vec<Self> {
         let Some(code) = machine.code(kernel) else { return Vec::new() };
         let mut variables = Vec::new();
-        // Symbols by the frame that declares them and their size, in the order of the declarations.
+        // Symbols by the frame that declares them and their size, in order of declaration.
         let mut declared: BTreeMap<(usize, u64), BTreeMap<&str, usize>> = BTreeMap::new();
         for (index, (extent, place)) in code.shared().enumerate() {
             let name = code.shared_name(extent);
             variables.push(Self { name, element: None, start: Some(extent.start), element_bytes: None });
             let frame = place.and_then(|place| information.frame_at(place.line));
-            // The frame of the declaration and those it returns the array to, otherwise one that it passes the array to.
+            // The declaring frame and the frames it returns the array to, otherwise one that it
+            // passes the array to.
             let callers = frame.into_iter().flat_map(|frame| information.with_callers(frame));
             let is_called = |other: &usize| information.with_callers(*other).any(|caller| Some(caller) == frame);
             let called = (0..information.frames()).filter(is_called);
@@ -51,7 +52,8 @@ impl SharedVariable {
         }
         for ((frame, bytes), symbols) in declared {
             let arrays = information.shared_arrays(frame, bytes);
-            // Otherwise the compiler has removed a variable or an array, and which is which cannot be told.
+            // Otherwise the compiler has removed a variable or an array, and they cannot be
+            // matched.
             if arrays.len() == symbols.len() {
                 symbols.into_values().zip(arrays).for_each(|(index, array)| variables[index].declare(array));
             }
@@ -64,7 +66,7 @@ impl SharedVariable {
             }
             variables.push(dynamic);
         }
-        // A name that something else has too would be ambiguous.
+        // A name shared with something else would be ambiguous.
         let names: Vec<String> = variables.iter().map(|variable| variable.name.clone()).collect();
         for (index, variable) in variables.iter_mut().enumerate() {
             let is_taken = names.iter().filter(|name| **name == variable.name).count() > 1
@@ -81,7 +83,7 @@ impl SharedVariable {
         (self.element, self.element_bytes) = (memory.element, Some(memory.element_bytes));
     }
 
-    /// Gives the memory that a fault names its name and its elements.
+    /// Adds the name and element type to the memory in an error.
     pub(crate) fn name_in(variables: &[Self], fault: &mut Fault) {
         let Some(memory) = fault.kind.memory_mut().filter(|memory| memory.space == Space::Shared) else { return };
         let is_it = |variable: &&Self| variable.start == Some(memory.start);

@@ -1,4 +1,4 @@
-//! The texts of messages, by the grammar of `std::fmt`: arguments by their numbers, with constant widths.
+//! Formats message texts with the grammar of `std::fmt`: numbered arguments with constant widths.
 
 use std::fmt::{Binary, Debug, Display, LowerExp, LowerHex, Octal, UpperExp, UpperHex};
 
@@ -8,12 +8,12 @@ use super::value::Value;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Piece {
     Literal(String),
-    /// A value by its number.
+    /// A value, by its number.
     Value(usize, Spec),
 }
 
 impl Piece {
-    /// The piece's text; a value that is missing, or has no such form, is `{?}`.
+    /// The piece's text. A value that is missing or does not support the form is shown as `{?}`.
     pub(super) fn text(&self, values: &[Value]) -> String {
         match self {
             Self::Literal(text) => text.clone(),
@@ -24,7 +24,7 @@ impl Piece {
     }
 }
 
-/// What is behind the colon of an argument.
+/// The part of an argument after the colon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spec {
     fill: Option<char>,
@@ -37,7 +37,7 @@ pub(super) struct Spec {
     form: String,
 }
 
-/// The parts of a text; None if it is none of that grammar.
+/// The parts of a text; None if it does not follow the grammar.
 pub(super) fn pieces(text: &str) -> Option<Vec<Piece>> {
     let mut pieces = Vec::new();
     let mut literal = String::new();
@@ -61,7 +61,7 @@ pub(super) fn pieces(text: &str) -> Option<Vec<Piece>> {
     Some(pieces)
 }
 
-/// The text of a value by each combination of flags, in the form of a literal.
+/// Formats a value for each combination of flags, with the form as a literal.
 macro_rules! combinations {
     ($spec:expr, $value:expr, $form:literal) => {
         combinations!(@plus $spec, $value, $form, $spec.plus, $spec.alternate, $spec.zero, $spec.precision)
@@ -113,7 +113,7 @@ impl Spec {
             behind.is_some()
         };
         spec.plus = flag('+');
-        // Has no meaning yet.
+        // It has no meaning yet.
         flag('-');
         spec.alternate = flag('#');
         spec.zero = flag('0');
@@ -132,7 +132,7 @@ impl Spec {
         matches!(rest, "" | "?" | "x?" | "X?" | "x" | "X" | "o" | "b" | "e" | "E").then_some(spec)
     }
 
-    /// A text with the width of the specification; `align` without one.
+    /// Pads a text to the width in the specification. `align` is the default alignment.
     fn padded(&self, text: String, align: char) -> String {
         let missing = self.width.saturating_sub(text.chars().count());
         let (fill, align) = (self.fill.unwrap_or(' '), self.align.unwrap_or(align));
@@ -145,7 +145,8 @@ impl Spec {
         fills(before) + &text + &fills(missing - before)
     }
 
-    /// A bool or a character, on which flags of numbers have no effect, and whose precision is a maximum length.
+    /// A bool or a character. Number flags have no effect on it, and its precision is a maximum
+    /// length.
     pub(super) fn shown(&self, value: &(impl Display + Debug)) -> Option<String> {
         let text = match &*self.form {
             "" => value.to_string(),
@@ -191,7 +192,7 @@ impl Spec {
 mod tests {
     use super::*;
 
-    /// Compares each specification with what `format!` makes of it.
+    /// Compares each specification with the result of `format!`.
     macro_rules! as_by_format {
         ($value:expr, $variant:ident: $($spec:literal)*) => {$(
             let spec = Spec::parse($spec).expect($spec);

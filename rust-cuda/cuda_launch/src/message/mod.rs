@@ -1,13 +1,15 @@
-//! What kernels say: lines that they print and assertions that fail.
+//! Messages from kernels: printed lines and failed assertions.
 //!
-//! A kernel's PTX has a comment for each message that it may say, with its place in the source and its text:
+//! A kernel's PTX has a comment for each message that it can produce, with the source location and
+//! the text:
 //!
 //! ```text
 //! // message 00c1…9f says learn/src/lib.rs:12: i = {0}, x = {1:.3}
 //! ```
 //!
-//! and [`BUFFER`], a variable with the address of a buffer, or 0. A thread that says something reserves a record there and writes the
-//! message's number, its place in the grid, and the values, which the host puts into the text after the launch.
+//! and [`BUFFER`], a variable with the address of a buffer, or 0. A thread with a message reserves
+//! a record in the buffer and writes the message's number, its place in the grid, and the values.
+//! After the launch, the host inserts the values into the text.
 
 mod format;
 mod value;
@@ -19,25 +21,27 @@ use crate::Dim3;
 use format::Piece;
 use value::Value;
 
-/// The variable of a module in global memory that has the buffer's address.
+/// The module's global variable with the buffer's address.
 pub const BUFFER: &str = "__cuda_std_messages";
 
-/// The buffer's size in words of 32 bits: word 0 counts the words that threads have reserved, from [`FIRST`] on, word 1 has this size.
+/// The buffer's size in 32-bit words. Word 0 counts the words that threads have reserved, starting
+/// at [`FIRST`]. Word 1 contains this size.
 pub const BUFFER_WORDS: usize = 1 << 18;
 
 /// The first word of the first record.
 pub const FIRST: usize = 2;
 
-/// Words of a record before its values: their number, whether it is complete, the message's number, block and thread.
+/// Words of a record before its values: its length, whether it is complete, the message's number,
+/// block and thread.
 const HEADER_WORDS: usize = 10;
 
-/// The line for messages that had no room in the buffer.
+/// The line that replaces messages without room in the buffer.
 pub const LOST: &str = "… and more, which had no room in the buffer of messages";
 
-/// The beginning of the comment that declares a message.
+/// Prefix of the comment that declares a message.
 pub const DECLARATION: &str = "// message ";
 
-/// The messages that the kernels of a module may say.
+/// The messages that a module's kernels can produce.
 #[derive(Clone, Debug, Default)]
 pub struct Messages(HashMap<u64, Declared>);
 
@@ -49,19 +53,19 @@ struct Declared {
     pieces: Vec<Piece>,
 }
 
-/// The purpose of a message.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKind {
     /// A printed line.
     Print,
-    /// A panic, as of a failed assertion: the thread stops at a trap.
+    /// A panic, such as a failed assertion: the thread stops at a trap.
     Panic,
 }
 
-/// What a thread has said.
+/// A message from a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Its purpose.
+    /// Its kind.
     pub kind: MessageKind,
     /// Index of the block in the grid.
     pub block: Dim3,
@@ -82,14 +86,14 @@ impl fmt::Display for Message {
 }
 
 impl Messages {
-    /// The messages that the comments of a PTX text declare; None if it declares none.
+    /// The messages declared by the comments in a PTX text; None if there are none.
     pub fn of(ptx: &str) -> Option<Self> {
         let declared: HashMap<_, _> = ptx.lines().filter_map(declared).collect();
         (!declared.is_empty()).then_some(Self(declared))
     }
 
-    /// The messages in a buffer, in the order in which their threads have reserved the records, and the number of words that had no
-    /// room. Records that a thread has not completed are left out.
+    /// The messages in a buffer in the order in which threads reserved their records, and the
+    /// number of words that did not fit. Incomplete records are omitted.
     pub fn read(&self, words: &[u32]) -> (Vec<Message>, usize) {
         let reserved = words.first().map_or(0, |&words| words as usize);
         let end = words.len().min(FIRST + reserved);
@@ -147,7 +151,7 @@ fn declared(line: &str) -> Option<(u64, Declared)> {
     Some((u64::from_str_radix(number, 16).ok()?, declared))
 }
 
-/// The text of which `escape_debug` has made `text`.
+/// The inverse of `escape_debug`.
 pub(crate) fn unescaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut rest = text.chars();
@@ -189,7 +193,7 @@ mod tests {
             u32::from(b'B'),
             1,
         ]));
-        // Not complete.
+        // An incomplete record.
         words.extend([10, 0, 1, 0].into_iter().chain(place));
         words.extend([10, 1, u32::MAX, u32::MAX].into_iter().chain(place));
         words[0] = words.len() as u32 - 2 + 5;

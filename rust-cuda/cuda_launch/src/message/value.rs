@@ -1,9 +1,9 @@
-//! The values of a record.
+//! The values in a record.
 
 use super::format::Spec;
 
-/// A value that a thread says. In a record it is the code of its type, as in a kernel's signature, and its bits; an array is `a` with
-/// its length above, and its elements.
+/// A value in a thread's message. A record stores its type code, as in a kernel's signature, and
+/// its bits. An array is stored as `a` with its length in the upper bits, followed by its elements.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Bool(bool),
@@ -24,7 +24,7 @@ pub(super) enum Value {
 }
 
 impl Value {
-    /// Takes the first value off `words`; None if they have none.
+    /// Removes the first value from `words`; None if there is none.
     pub(super) fn read(words: &mut &[u32]) -> Option<Self> {
         let mut word = || {
             let (&first, rest) = words.split_first()?;
@@ -62,7 +62,8 @@ impl Value {
         })
     }
 
-    /// The value's text, as `format!` has it by this specification; None if its type has no such form.
+    /// The value's text as `format!` would produce it with this specification; None if its type
+    /// does not support the form.
     pub(super) fn text(&self, spec: &Spec) -> Option<String> {
         match self {
             Self::Bool(value) => spec.shown(value),

@@ -1,4 +1,4 @@
-//! Calls of functions and macros.
+//! Function and macro calls.
 
 use syn::{Expr as Syntax, PathArguments};
 
@@ -121,7 +121,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A function of `cuda_std`, or of `core`.
+    /// A function from `cuda_std` or `core`.
     fn of_cuda_std(&mut self, path: &str, given: Vec<Type>, call: &syn::ExprCall, place: Place) -> Checked<Expr> {
         use Operation::{BarrierVote, Fence, GridIndex, Indices, Number, Reduce, Register, Scan, Shuffle, Vote};
         if let (Some(name), Some(first)) = (path.strip_prefix("cuda_std::math::GpuFloat::"), call.args.first()) {
@@ -227,14 +227,14 @@ impl Checker<'_> {
     }
 }
 
-/// The tokens of a macro in brackets.
+/// The tokens of a macro, enclosed in brackets.
 fn bracketed(call: &syn::Macro) -> proc_macro2::TokenStream {
     let mut group = proc_macro2::Group::new(proc_macro2::Delimiter::Bracket, call.tokens.clone());
     group.set_span(call.delimiter.span().join());
     proc_macro2::TokenTree::from(group).into()
 }
 
-/// The register that a function reads, by its name in Rust or in CUDA C.
+/// The register that a function reads, by its Rust or CUDA C name.
 fn register_of(name: &str) -> Option<&'static str> {
     const REGISTERS: [(&str, &str, [&str; 3]); 4] = [
         ("thread_idx_", "threadIdx_", ["%tid.x", "%tid.y", "%tid.z"]),

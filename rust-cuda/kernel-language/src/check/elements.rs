@@ -9,7 +9,8 @@ use crate::tree::{Expr, Kind, Operation, Pattern, Range, Statement};
 use crate::types::Type;
 
 impl Checker<'_> {
-    /// A loop over `a.iter()`, `a.iter_mut()`, `&a` or `a`, also with `.enumerate()` and `.zip(b)`: one over the indices.
+    /// A loop over `a.iter()`, `a.iter_mut()`, `&a` or `a`, also with `.enumerate()` and `.zip(b)`.
+    /// It becomes a loop over the indices.
     pub(super) fn for_elements(&mut self, of: &syn::ExprForLoop, place: Place) -> Checked<Expr> {
         self.scopes.push(Vec::new());
         let mut statements = Vec::new();
@@ -24,7 +25,8 @@ impl Checker<'_> {
         Ok(Expr::new(Kind::Block(statements, None), Type::unit(), place))
     }
 
-    /// What an iterator gives for the index `at`, and how often; `before` it are statements.
+    /// The item of an iterator at the index `at`, and the number of items. Adds the necessary
+    /// statements to `before`.
     fn item(&mut self, iterator: &Syntax, at: &Expr, before: &mut Vec<Statement>) -> Checked<(Expr, Expr)> {
         let place = self.place(iterator);
         let (array, of_method) = match iterator {
@@ -82,7 +84,7 @@ impl Checker<'_> {
         Ok((item, length))
     }
 
-    /// `core::array::from_fn(|i| …)`: the closure's body once for each element.
+    /// `core::array::from_fn(|i| …)`: evaluates the closure's body once per element.
     pub(super) fn array_from(&mut self, call: &syn::ExprCall, place: Place) -> Checked<Expr> {
         let (input, body) = match call.args.first() {
             Some(Syntax::Closure(closure)) if closure.inputs.len() == 1 => (&closure.inputs[0], &closure.body),
@@ -121,7 +123,7 @@ impl Checker<'_> {
         self.of_parts(vec![left, right], of, place, Kind::Tuple)
     }
 
-    /// A variable without a name.
+    /// An unnamed variable.
     fn hidden(&mut self, of: Type, place: Place) -> Expr {
         Expr::new(Kind::Local(self.declare("", of.clone(), false)), of, place)
     }
@@ -131,7 +133,7 @@ fn pattern_of(local: &Expr) -> Pattern {
     if let Kind::Local(number) = local.kind { Pattern::Local(number) } else { Pattern::Ignore }
 }
 
-/// The statements for each index below a length.
+/// Runs the statements for each index below a length.
 fn over(number: usize, (at, length): (&Expr, Expr), statements: Vec<Statement>, place: Place) -> Expr {
     let body = Expr::new(Kind::Block(statements, None), Type::unit(), place);
     let from = Expr::new(Kind::Integer(0), Type::USIZE, place);

@@ -10,7 +10,7 @@ use crate::types::Type;
 const OTHER: &str = "this expression is not known here";
 
 impl Checker<'_> {
-    /// An expression whose value should be of a type; the caller checks that it is.
+    /// An expression that should have a given type. The caller checks that it does.
     pub(super) fn expression(&mut self, expr: &Syntax, wanted: Option<&Type>) -> Checked<Expr> {
         let checked = self.known(expr, wanted);
         checked.map_err(|refused| if refused.is_name { self.foreign(expr, refused) } else { refused })
@@ -108,7 +108,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An expression whose value must be of a type.
+    /// An expression that must have a given type.
     pub(super) fn typed(&mut self, expr: &Syntax, of: &Type) -> Checked<Expr> {
         let checked = self.expression(expr, Some(of))?;
         self.coerced_from(Some(expr), checked, of)
@@ -128,7 +128,7 @@ impl Checker<'_> {
         Expr::new(Kind::Operation(operation, parts), r#type, place)
     }
 
-    /// The number of a loop, its body, and whether it has a `break`.
+    /// A loop's number and body, and whether it has a `break`.
     pub(super) fn looped(
         &mut self,
         label: Option<&syn::Label>,
@@ -195,7 +195,7 @@ impl Checker<'_> {
         Ok(Expr::new(Kind::For(number, range.into(), body), Type::unit(), place))
     }
 
-    /// The loop or block that `break` or `continue` means.
+    /// The loop or block that `break` or `continue` refers to.
     fn target(&self, label: Option<&syn::Lifetime>, place: Place) -> Checked<usize> {
         let is_meant = |around: &&Around| match label {
             Some(label) => around.label.as_ref().is_some_and(|known| label.ident == known),

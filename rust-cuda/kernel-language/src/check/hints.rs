@@ -1,4 +1,4 @@
-//! What to write in place of what is wrong.
+//! Suggestions for how to fix an error.
 
 use quote::ToTokens;
 use syn::Expr as Syntax;
@@ -13,7 +13,7 @@ use crate::tokens::{flat, joined, short};
 use crate::tree::{Expr, Kind};
 use crate::types::{Float, Integer, Type};
 
-/// The functions of `cuda_std` that are known, without the crate's name.
+/// The supported functions of `cuda_std`, without the crate's name.
 pub(super) const FUNCTIONS: [&str; 52] = [
     "thread::index_1d",
     "thread::index_2d",
@@ -69,7 +69,7 @@ pub(super) const FUNCTIONS: [&str; 52] = [
     "math::sigmoid",
 ];
 
-/// What a module of kernels imports from `cuda_std`.
+/// The usual imports from `cuda_std` in a module of kernels.
 const IMPORTED: [&str; 10] = [
     "DynamicShared",
     "thread",
@@ -83,17 +83,17 @@ const IMPORTED: [&str; 10] = [
     "SharedArray2d",
 ];
 
-/// Types that each module has.
+/// Types available in every module.
 const TYPES: [&str; 13] =
     ["i8", "i16", "i32", "i64", "isize", "u8", "u16", "u32", "u64", "usize", "f32", "f64", "bool"];
 
 impl Checker<'_> {
-    /// An expression as it is written; None if it is long.
+    /// The source text of an expression; None if it is long.
     pub(super) fn text(&self, expr: &impl ToTokens) -> Option<String> {
         short(joined(&flat(expr.to_token_stream())))
     }
 
-    /// An expression with a name that is not known: it may be of another language.
+    /// An expression with an unknown name, which may come from another language.
     pub(super) fn foreign(&self, expr: &Syntax, refused: Refused) -> Refused {
         if let Syntax::Block(_) | Syntax::If(_) | Syntax::Match(_) | Syntax::While(_) | Syntax::ForLoop(_) = expr {
             return refused;
@@ -111,7 +111,7 @@ impl Checker<'_> {
         let found = || self.program.find(self.module, &[name.to_owned()], Place::default());
         self.local(name).is_some()
             || match found() {
-                // All names of `cuda_std` may be imported at once.
+                // A glob import may bring in all names of `cuda_std`.
                 Ok(Named::Other(other)) => match other.strip_prefix("cuda_std::") {
                     Some(name) => IMPORTED.contains(&name) || name.contains("::"),
                     None => true,
@@ -120,7 +120,7 @@ impl Checker<'_> {
             }
     }
 
-    /// What a path means.
+    /// Resolves a path.
     pub(super) fn find(&self, names: &[String], place: Place) -> Checked<Named> {
         let found = self.program.find(self.module, names, place);
         match (found, names) {
@@ -132,7 +132,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a name that is not known, with one that may be meant.
+    /// Rejects an unknown name and suggests a similar one.
     fn unknown<T>(&self, names: &[String], refused: Refused) -> Checked<T> {
         let place = refused.place;
         let Some(first) = names.first() else { return Err(refused) };
@@ -167,7 +167,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a method that a type does not have; `call` is how it is written.
+    /// Rejects a method that the type does not have; `call` is its source text.
     pub(super) fn no_method<T>(
         &self,
         name: &str,
@@ -213,7 +213,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What to write for a value to have a type; None if there is no such.
+    /// How to convert a value to a type; None if there is no conversion.
     pub(super) fn converted(&self, written: Option<&Syntax>, value: &Expr, to: &Type) -> Option<String> {
         let text = written.and_then(|written| self.text(written))?;
         let operand = match written {
@@ -267,7 +267,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The name of a type of numbers; that of most values, if it is not known yet.
+    /// The name of a numeric type. If it is not known yet, the most common type's name.
     fn named(&self, of: &Type) -> String {
         match self.inference.outer(of) {
             Type::Unknown(_) if self.inference.is_float(of) => "f32".to_owned(),
@@ -276,7 +276,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Refuses a value of another type than the one that is needed.
+    /// Rejects a value of the wrong type.
     pub(super) fn mismatch<T>(&self, written: Option<&Syntax>, value: &Expr, to: &Type) -> Checked<T> {
         let from = self.inference.outer(&value.r#type);
         let (wanted, found) = (self.shown(to), self.shown(&from));
@@ -294,7 +294,7 @@ impl Checker<'_> {
         value.place.refused(format!("this is {found}, where {wanted} is needed{way_out}"))
     }
 
-    /// Refuses numbers of different types beside an operator.
+    /// Rejects an operator with different numeric types.
     pub(super) fn check_mixed(&self, of: &syn::ExprBinary, left: &Expr, right: &Expr) -> Checked<()> {
         let types = [left, right].map(|side| self.inference.outer(&self.value(side.clone()).r#type));
         if let Some(memory) = [(left, &of.left, &types), (right, &of.right, &[types[1].clone(), types[0].clone()])]
@@ -310,7 +310,7 @@ impl Checker<'_> {
         let [is_left_literal, is_right_literal] =
             [left, right].map(|side| matches!(side.kind, Kind::Integer(_) | Kind::Float(_)));
         let [is_left_float, is_right_float] = [&types[0], &types[1]].map(|of| self.inference.is_float(of));
-        // The side that is easier to change, without losing digits.
+        // Convert the side that is easier to change without losing digits.
         let changes_left = match (is_left_literal, is_right_literal) {
             (true, true) => !is_left_float,
             (true, false) if is_left_float => false,
@@ -347,7 +347,7 @@ impl Checker<'_> {
         changed.place.refused(format!("{sides}: {way_out}"))
     }
 
-    /// Refuses to change a number by one of another type: `target += value`.
+    /// Rejects a compound assignment with another type: `target += value`.
     pub(super) fn check_mixed_change(&self, target: (&Syntax, &Expr), value: (&Syntax, &Expr)) -> Checked<()> {
         let [to, from] = [target.1, value.1].map(|side| self.inference.outer(&self.value(side.clone()).r#type));
         if !self.is_mixed(&to, &from) {
@@ -369,7 +369,7 @@ impl Checker<'_> {
         value.1.place.refused(format!("{sides}: {way_out}"))
     }
 
-    /// Whether both are types of numbers, and different ones.
+    /// Whether both are numeric types, and different ones.
     fn is_mixed(&self, a: &Type, b: &Type) -> bool {
         let kind = |of: &Type| (self.inference.is_integer(of), self.inference.is_float(of));
         if kind(a) == (false, false) || kind(b) == (false, false) {
@@ -385,7 +385,7 @@ impl Checker<'_> {
 
     fn width(&self, of: &Type) -> u32 {
         match of {
-            // An index is compared with an index.
+            // Indices are compared with indices.
             Type::Integer(Integer::Usize) => 65,
             Type::Integer(of) => of.bits(),
             Type::Float(Float::F64) => 64,

@@ -1,4 +1,4 @@
-//! Numbers as they are written.
+//! Numeric literals.
 
 use syn::Lit;
 

@@ -1,4 +1,4 @@
-//! `match`, `if let` and `let … else`, as comparisons one after the other.
+//! `match`, `if let` and `let … else`, as a sequence of comparisons.
 
 use syn::{Expr as Syntax, Pat};
 
@@ -8,15 +8,16 @@ use crate::source::Named;
 use crate::tree::{Comparison, Expr, Kind, Statement, Unary};
 use crate::types::Type;
 
-/// Maximum number of arms, each of which is nested in the one before.
+/// Maximum number of arms. Each arm is nested in the previous one.
 const MAX_ARMS: usize = 40;
-/// Maximum number of cases of a `match` that are told apart.
+/// Maximum number of cases distinguished in a `match`.
 const MAX_CASES: usize = 1000;
 
-/// The patterns of an arm for several values; None fits all of them.
+/// The patterns of an arm for several values; None matches all of them.
 type Row<'p> = Vec<Option<&'p Pat>>;
 
-/// When a pattern fits, None if always, and the patterns of its variables with their values.
+/// The condition under which a pattern matches, None if always, and its variables' patterns with
+/// their values.
 type Fitting<'p> = (Option<Expr>, Vec<(&'p Pat, Expr)>);
 
 impl Checker<'_> {
@@ -75,7 +76,7 @@ impl Checker<'_> {
         Ok(joined)
     }
 
-    /// Whether each value has an arm without a condition.
+    /// Whether each value has an arm without a guard.
     fn is_exhaustive(&self, arms: &[syn::Arm], value: &Expr) -> bool {
         let patterns = arms.iter().map(|arm| &arm.pat).filter(|pattern| !matches!(pattern, Pat::Guard(_)));
         let mut rows = Vec::new();
@@ -88,11 +89,11 @@ impl Checker<'_> {
         self.covers(&rows, std::slice::from_ref(&value.r#type), &mut { MAX_CASES })
     }
 
-    /// Whether each combination of values of these types fits a row of patterns.
+    /// Whether the rows match each combination of values of these types.
     fn covers<'p>(&self, rows: &[Row<'p>], types: &[Type], cases: &mut usize) -> bool {
         *cases = cases.saturating_sub(1);
         let (Some((of, rest)), true) = (types.split_first(), *cases > 0) else { return *cases > 0 && !rows.is_empty() };
-        // The rows that fit a case: what they have of its parts, and of the rest.
+        // The rows that match a case, with their patterns for its parts and for the rest.
         let mut fits = |parts: &[Type], of_case: &dyn Fn(&'p Pat) -> Option<Row<'p>>| {
             let of_row = |row: &Row<'p>| -> Option<Row<'p>> {
                 let first = match row[0].filter(|pattern| !self.is_always(pattern)) {
@@ -134,7 +135,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What `check` gives in a scope with variables.
+    /// The result of `check` in a scope with these variables.
     fn with_variables(
         &mut self,
         bound: &[(&Pat, Expr)],
@@ -210,7 +211,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// When a pattern fits a value, which is a variable or a part of one.
+    /// When a pattern matches a value. The value is a variable or a part of one.
     fn fitting<'p>(&mut self, pattern: &'p Pat, value: &Expr) -> Checked<Fitting<'p>> {
         let place = self.place(pattern);
         let equals = |checker: &mut Self, other: Expr| {
@@ -311,7 +312,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether a name in a pattern is that of a new variable, not of a constant.
+    /// Whether a name in a pattern declares a new variable and does not refer to a constant.
     fn is_variable(&self, name: &str) -> bool {
         let found = self.program.find(self.module, &[name.to_owned()], Place::default());
         name != "None" && !matches!(found, Ok(Named::Constant(_)))

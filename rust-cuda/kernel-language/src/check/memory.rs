@@ -1,4 +1,4 @@
-//! Elements of memory and parts of values.
+//! Elements of memory, and parts of values.
 
 use syn::{Expr as Syntax, Member};
 
@@ -8,11 +8,11 @@ use crate::refusal::{Checked, Place};
 use crate::tree::{Expr, Kind, Operation};
 use crate::types::Type;
 
-/// Fields of other languages with the number of elements.
+/// Names of fields with the number of elements in other languages.
 const LENGTHS: [&str; 4] = ["length", "size", "shape", "count"];
 
 impl Checker<'_> {
-    /// The type of the elements of memory.
+    /// The element type of memory.
     pub(super) fn element_type(&self, memory: &Expr, place: Place) -> Checked<Type> {
         match memory_of(&self.inference.outer(&memory.r#type)) {
             Some((element, _)) => Ok(element),
@@ -20,7 +20,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The memory and the index of `x[i]`, or of `tile[i][j]`, if many threads may write it.
+    /// The memory and the index in `x[i]`, or in `tile[i][j]`, if many threads may write it.
     pub(super) fn element_of_memory(&mut self, expr: &Syntax) -> Checked<Option<(Expr, Expr)>> {
         let mut indices = Vec::new();
         let mut inner = expr;
@@ -132,7 +132,7 @@ impl Checker<'_> {
         if of.rest.is_some() || of.fields.len() != parts.len() {
             return place.refused("a value of a struct has all its fields here");
         }
-        // The values are computed in the order in which they are written.
+        // The values are evaluated in source order.
         let mut values: Vec<(usize, Expr)> = Vec::new();
         let item = self.program.structs[number].1.clone();
         for value in &of.fields {

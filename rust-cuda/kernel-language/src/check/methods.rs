@@ -8,7 +8,7 @@ use crate::source::Named;
 use crate::tree::{Binary, Expr, Kind, Operation, Unary};
 use crate::types::{Float, Integer, Type};
 
-/// What a method of numbers takes, beside the number, and what it returns.
+/// The type of a numeric method's argument or result.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
     /// The number's own type.
@@ -17,11 +17,12 @@ enum Of {
     U32,
     /// The unsigned integer of the same size.
     Unsigned,
-    /// The number's own type, if the result has a value.
+    /// An option of the number's own type.
     Option,
 }
 
-/// Methods of integers: their names, whether they are of signed and of unsigned ones, arguments and result.
+/// Integer methods: their names, whether signed and unsigned integers have them, arguments and
+/// result.
 const INTEGERS: [(&str, bool, bool, &[Of], Of); 12] = [
     ("min max wrapping_add wrapping_sub wrapping_mul", true, true, &[Of::Same], Of::Same),
     ("checked_add checked_sub checked_mul checked_div checked_rem", true, true, &[Of::Same], Of::Option),
@@ -37,7 +38,8 @@ const INTEGERS: [(&str, bool, bool, &[Of], Of); 12] = [
     ("wrapping_shl wrapping_shr", true, true, &[Of::U32], Of::Same),
 ];
 
-/// Methods of floats; whether `core` has them, so that a function that a kernel calls may too.
+/// Float methods. The flag says whether `core` has them, so functions called by kernels may use
+/// them too.
 const FLOATS: [(&str, bool, &[Of], Of); 7] = [
     ("min max copysign", true, &[Of::Same], Of::Same),
     ("clamp", true, &[Of::Same, Of::Same], Of::Same),
@@ -63,7 +65,7 @@ const ATOMIC: [&str; 11] = [
     "compare_exchange",
 ];
 
-/// A name among those of a row.
+/// A name from a row of names.
 fn among(names: &'static str, name: &str) -> Option<&'static str> {
     names.split(' ').find(|known| *known == name)
 }
@@ -172,12 +174,12 @@ impl Checker<'_> {
     ) -> Checked<Expr> {
         let place = self.place(&call.method);
         let arguments = self.arguments(&call.method.to_string(), call.args.iter(), types, place)?;
-        // Memory does not change while the arguments are computed.
+        // Memory does not change while the arguments are evaluated.
         let parts = std::iter::once(receiver).chain(arguments).collect();
         Ok(self.operation(operation, parts, result, place))
     }
 
-    /// `compare_exchange(current, new)`, and whether it has exchanged, or has not.
+    /// `compare_exchange(current, new)` followed by `is_ok()` or, if `is_ok` is false, `is_err()`.
     fn exchange(&mut self, call: &syn::ExprMethodCall, is_ok: bool, place: Place) -> Checked<Expr> {
         let receiver = self.expression(&call.receiver, None)?;
         let Type::Atomic(element, _) = self.inference.outer(&receiver.r#type) else {
@@ -229,7 +231,7 @@ impl Checker<'_> {
         self.of_parts(parts, result, place, |parts| Kind::Call(function, generics, parts))
     }
 
-    /// `x.powi(n)`: a function of the compiler's own text.
+    /// `x.powi(n)`: calls a function in the compiler's built-in source.
     fn power(&mut self, value: Expr, arguments: &[&Syntax], place: Place, has_std: bool) -> Checked<Expr> {
         if !has_std {
             return place.refused("a GPU's `core` has no `powi`: write `GpuFloat::powi(x, n)` in a function");
@@ -245,7 +247,7 @@ impl Checker<'_> {
         Ok(Expr::new(Kind::Call(number, vec![of.clone()], parts), of, place))
     }
 
-    /// A method of a number. `has_std` says whether the methods are known that `core` lacks.
+    /// A numeric method. `has_std` enables the methods that `core` lacks.
     pub(super) fn number_method(
         &mut self,
         receiver: Expr,
@@ -276,7 +278,7 @@ impl Checker<'_> {
                     found => found.map(|(name, _, given, result)| (name, given, result)),
                 }
             }
-            // These are of a trait that all integers have.
+            // These belong to a trait that all integers implement.
             Type::Unknown(_) if self.inference.is_integer(&of) && ["min", "max", "clamp"].contains(&name) => {
                 of_integers(None)
             }
@@ -305,7 +307,7 @@ impl Checker<'_> {
         let types: Vec<Type> = given.iter().map(|kind| of_kind(*kind)).collect();
         let result = of_kind(result);
         let arguments = self.arguments(name, arguments.iter().copied(), &types, place)?;
-        // The same as the operators, which wrap around.
+        // Same as the operators, which wrap around.
         let binary = match operation {
             "wrapping_add" => Some(Binary::Add),
             "wrapping_sub" => Some(Binary::Sub),
@@ -326,7 +328,7 @@ impl Checker<'_> {
     }
 }
 
-/// The type of the elements of memory that threads share, and the number of an element's indices.
+/// The element type of memory shared by threads, and the number of indices per element.
 pub(super) fn memory_of(of: &Type) -> Option<(Type, usize)> {
     match of {
         Type::Global(of) | Type::GlobalMut(of) | Type::Dynamic(of) => Some(((**of).clone(), 1)),
@@ -336,7 +338,7 @@ pub(super) fn memory_of(of: &Type) -> Option<(Type, usize)> {
     }
 }
 
-/// The indices of an element of rows.
+/// The indices of an element in a 2D array.
 fn pair() -> Type {
     Type::Array([Type::USIZE, Type::Length(2)].into())
 }

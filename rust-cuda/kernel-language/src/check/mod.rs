@@ -1,4 +1,4 @@
-//! Names and types: from the syntax of a function to its [`Body`].
+//! Resolves names and types: from a function's syntax to its [`Body`].
 
 mod calls;
 mod elements;
@@ -29,40 +29,40 @@ use crate::source::{Function, Program};
 use crate::tree::{Body, Closure, Expr, Local, Pattern};
 use crate::types::Type;
 
-/// Maximum number of numbers that a type consists of.
+/// Maximum number of parts that a type may consist of.
 const MAX_PARTS: usize = 256;
 
-/// A loop around an expression.
+/// A loop around the current expression.
 struct Around {
     label: Option<String>,
     number: usize,
-    /// The type of the values of `break`; None if it has none.
+    /// The type of the values of `break`; None if they have no value.
     result: Option<Type>,
     breaks: bool,
 }
 
-/// What is known while a function is checked.
+/// The state while a function is checked.
 struct Checker<'a> {
     program: &'a Program,
     module: usize,
-    /// The types and constants of generic parameters, and of `Self`.
+    /// The types and constants of generic parameters, and the type of `Self`.
     generics: HashMap<String, Type>,
     inference: Inference,
     locals: Vec<Local>,
-    /// The variables of each block, inner ones last.
+    /// The variables of each block, innermost last.
     scopes: Vec<Vec<(String, usize)>>,
     around: Vec<Around>,
     /// Number of loops so far.
     arounds: usize,
     closures: Vec<Closure>,
-    /// What the function returns, and each closure around the expression.
+    /// The return types of the function and of each closure around the expression.
     results: Vec<Type>,
-    /// Whether each of them has a `return`.
+    /// Whether each of them contains a `return`.
     returns: Vec<bool>,
     is_kernel: bool,
 }
 
-/// Checks a function with these generic arguments, those of its `impl` block first.
+/// Checks a function with these generic arguments. The arguments of its `impl` block come first.
 pub(crate) fn check(program: &Program, function: &Function, generics: &[Type]) -> Checked<Body> {
     let mut checker = Checker::new(program, function.module);
     checker.is_kernel = function.is_kernel;
@@ -106,14 +106,15 @@ pub(crate) fn check(program: &Program, function: &Function, generics: &[Type]) -
     })
 }
 
-/// The value of an expression that is evaluated while compiling.
+/// The value of an expression evaluated at compile time.
 pub(crate) fn constant(program: &Program, module: usize, expr: &syn::Expr, of: &syn::Type) -> Checked<Constant> {
     let mut checker = Checker::new(program, module);
     let of = checker.type_of(of)?;
     checker.evaluated(expr, &of)
 }
 
-/// The names of the generic parameters, with whether it is a constant: those of the `impl` block first.
+/// The names of the generic parameters, and whether each is a constant. Parameters of the `impl`
+/// block come first.
 fn generic_names(function: &Function) -> Vec<(String, bool)> {
     let blocks = function.of.iter().map(|of| &of.0).chain([&function.item.sig.generics]);
     blocks
@@ -152,7 +153,7 @@ impl<'a> Checker<'a> {
         Place::behind(self.program.file_of(self.module), of.span())
     }
 
-    /// What `Self` means in a method.
+    /// Sets the type of `Self` in a method.
     fn set_self(&mut self, function: &Function) -> Checked<()> {
         if let Some(of) = &function.of {
             let of = self.type_of(&of.1)?;
@@ -161,7 +162,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// The types of a function's parameters, and what it returns.
+    /// The types of a function's parameters and result.
     fn signature(&mut self, function: &Function) -> Checked<(Vec<Type>, Type)> {
         let signature = &function.item.sig;
         let mut types = Vec::new();
@@ -190,7 +191,7 @@ impl<'a> Checker<'a> {
         Ok((types, result))
     }
 
-    /// Sets the types that nothing says, and refuses those that cannot be set.
+    /// Sets undetermined types to their defaults, and rejects those without one.
     fn finish(&mut self, place: Place) -> Checked<()> {
         self.inference.set_defaults();
         for local in &self.locals {
@@ -204,7 +205,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Refuses a type that consists of very many, which would take for ever.
+    /// Rejects a type with too many parts, which would take too long.
     fn limited(&self, of: Type, place: Place) -> Checked<Type> {
         if self.is_larger(&of, &mut { MAX_PARTS }, false) {
             return place.refused("this value has too many parts");
@@ -235,18 +236,18 @@ impl<'a> Checker<'a> {
         all.into_iter().find(|(known, _)| known == name).map(|(_, number)| *number)
     }
 
-    /// The expression, whose type must be this one.
+    /// An expression that must have this type.
     fn coerced(&mut self, expr: Expr, to: &Type) -> Checked<Expr> {
         self.coerced_from(None, expr, to)
     }
 
-    /// The expression, whose type must be this one, as it is written.
+    /// An expression that must have this type, with its source text.
     fn coerced_from(&mut self, written: Option<&syn::Expr>, expr: Expr, to: &Type) -> Checked<Expr> {
         let from = self.inference.outer(&expr.r#type);
         if from == Type::Never || self.inference.unify(&from, to) {
             return Ok(expr);
         }
-        // A `&mut` where a `&` is wanted.
+        // A `&mut` is accepted for a `&`.
         if let (Type::Reference(of, true), Type::Reference(wanted, false)) = (&from, self.inference.outer(to))
             && self.inference.unify(of, &wanted)
         {
@@ -255,7 +256,7 @@ impl<'a> Checker<'a> {
         self.mismatch(written, &expr, to)
     }
 
-    /// A type in words.
+    /// A type as text for messages.
     fn shown(&self, of: &Type) -> String {
         if self.is_larger(of, &mut { MAX_PARTS }, false) {
             return "a large type".to_owned();
@@ -270,9 +271,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The value of an expression of this type that is evaluated while compiling.
+    /// The value of an expression of this type, evaluated at compile time.
     fn evaluated(&mut self, expr: &syn::Expr, of: &Type) -> Checked<Constant> {
-        // It sees no variables.
+        // It must not see any variables.
         let scopes = std::mem::take(&mut self.scopes);
         let checked = self.typed(expr, of);
         self.scopes = scopes;

@@ -113,7 +113,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The value of a reference to a number, as the operators take it.
+    /// The operand of an operator: a reference to a number is dereferenced.
     pub(super) fn value(&self, expr: Expr) -> Expr {
         match self.inference.outer(&expr.r#type) {
             Type::Reference(of, _) => {
@@ -129,7 +129,8 @@ impl Checker<'_> {
         let right = self.checked_operands(operator, &left, right, place)?;
         let of = left.r#type.clone();
         if operator == Binary::Rem && self.inference.is_float(&of) {
-            // A function of the compiler's own text: the remainder is exact.
+            // Call a function in the compiler's built-in source, which computes the exact
+            // remainder.
             let path = ["cuda_std", "math", "__remainder"].map(str::to_owned);
             if let Named::Function(number) = self.program.find(self.module, &path, place)? {
                 return Ok(Expr::new(Kind::Call(number, vec![of.clone()], vec![left, right]), of, place));
@@ -204,7 +205,7 @@ impl Checker<'_> {
         Ok(Expr::new(Kind::Cast(operand.into()), to, place))
     }
 
-    /// Refuses to write to memory that is only read.
+    /// Rejects a write to read-only memory.
     pub(super) fn only_read<T>(&self, memory: &Expr, place: Place) -> Checked<T> {
         let name = match &memory.kind {
             Kind::Local(number) => &*self.locals[*number].name,
@@ -217,7 +218,7 @@ impl Checker<'_> {
         place.refused(format!("`{name}` is only read: write `{name}: GlobalMut<{of}>` in the kernel's parameters"))
     }
 
-    /// Refuses a place that cannot be assigned.
+    /// Rejects a place that cannot be assigned to.
     pub(super) fn check_assignable(&self, place: &Expr) -> Checked<()> {
         match &place.kind {
             Kind::Local(number) => {
@@ -273,7 +274,7 @@ impl Checker<'_> {
         Ok(Expr::new(Kind::Assign(target.into(), value.into()), Type::unit(), place))
     }
 
-    /// Refuses to assign to a variable that is not declared.
+    /// Rejects an assignment to an undeclared variable.
     fn undeclared(&self, name: &proc_macro2::Ident, value: &Syntax) -> Checked<Expr> {
         let place = self.place(name);
         let locals = self.scopes.iter().flatten().map(|(known, _)| known.as_str());
@@ -329,7 +330,7 @@ impl Checker<'_> {
         Ok(Expr::new(Kind::AssignBinary(operator, target.into(), value.into()), Type::unit(), place))
     }
 
-    /// `memory[index] = value`, as `#[kernel]` writes it: the value is computed before the index.
+    /// `memory[index] = value`, as in `#[kernel]`: the value is evaluated before the index.
     fn write(
         &mut self,
         (memory, index): (Expr, Expr),
@@ -382,7 +383,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether an expression is a number as it is written, perhaps with a sign.
+/// Whether an expression is a numeric literal, possibly with a sign.
 fn is_literal(expr: &Syntax) -> bool {
     match expr {
         Syntax::Lit(_) => true,

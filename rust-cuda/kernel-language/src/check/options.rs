@@ -28,7 +28,7 @@ impl Checker<'_> {
         Expr::new(Kind::Tuple(vec![flag, value]), Type::option(of), place)
     }
 
-    /// Whether an `Option` has a value, and the value.
+    /// Whether an `Option` has a value, and that value.
     pub(super) fn parts_of_option(&self, option: &Expr) -> (Expr, Expr) {
         let place = option.place;
         let parts = self.inference.outer(&option.r#type).parts().to_vec();
@@ -39,7 +39,7 @@ impl Checker<'_> {
         (part(0), part(1))
     }
 
-    /// A hidden variable with this value: its declaration, and the variable.
+    /// A hidden variable for this value: its declaration, and the variable.
     pub(super) fn kept(&mut self, value: Expr) -> (Statement, Expr) {
         let (of, place) = (value.r#type.clone(), value.place);
         self.scopes.push(Vec::new());

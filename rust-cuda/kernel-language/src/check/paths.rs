@@ -1,4 +1,4 @@
-//! Variables, constants and functions by their names.
+//! Looks up variables, constants and functions by name.
 
 use quote::ToTokens;
 
@@ -57,7 +57,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A constant of a type of numbers: `u32::MAX`.
+    /// A constant of a numeric type: `u32::MAX`.
     fn associated(&self, of: &str, name: &str, place: Place) -> Option<Expr> {
         let generic = self.generics.get(of).map(|of| self.inference.outer(of));
         if let Some(of @ (Type::Integer(_) | Type::Float(_))) = &generic
@@ -96,7 +96,8 @@ impl Checker<'_> {
         Some(Expr::new(Kind::Float(digits), Type::Float(of), place))
     }
 
-    /// The parameters' types and the result of a function with generic arguments, which are unknown if they are not given.
+    /// The parameter types and the result of a function with generic arguments. Missing arguments
+    /// are inferred.
     pub(super) fn instance(
         &mut self,
         number: usize,
@@ -132,7 +133,7 @@ impl Checker<'_> {
         Ok((generics, types, result))
     }
 
-    /// Arguments of these types for a function or method of this name.
+    /// Checks arguments of these types for the function or method of this name.
     pub(super) fn arguments<'s>(
         &mut self,
         name: &str,
@@ -147,7 +148,7 @@ impl Checker<'_> {
         given.zip(types).map(|(argument, of)| self.typed(argument, of)).collect()
     }
 
-    /// Arguments of a function of the sources.
+    /// Checks arguments for a function in the sources.
     pub(super) fn arguments_of<'s>(
         &mut self,
         number: usize,
@@ -176,7 +177,7 @@ impl Checker<'_> {
     }
 }
 
-/// What to say of a call with another number of arguments than the function of this signature takes.
+/// The message for a call with the wrong number of arguments for the function with this signature.
 fn wrong_count(signature: &str, expected: usize, given: usize) -> String {
     let plural = if expected == 1 { "" } else { "s" };
     format!("`{signature}` takes {expected} argument{plural}, not {given}")
@@ -185,7 +186,7 @@ fn wrong_count(signature: &str, expected: usize, given: usize) -> String {
 /// `f32::consts::PI` and the others.
 fn consts(of: &str, name: &str, place: Place) -> Option<Expr> {
     use std::f64::consts;
-    // As f32 they round to those of f32.
+    // As f32 they round to the f32 constants.
     let value = match name {
         "PI" => consts::PI,
         "LN_2" => consts::LN_2,

@@ -1,4 +1,4 @@
-//! `println!`, `assert!`, `panic!` and their kind, as `cuda_std` has them.
+//! `println!`, `assert!`, `panic!` and similar macros, as in `cuda_std`.
 
 use proc_macro2::{Ident, TokenStream};
 use syn::parse::{Parse, ParseStream};
@@ -10,7 +10,7 @@ use crate::tokens::{flat, joined};
 use crate::tree::{Comparison, Expr, Kind, Message, Statement, Unary};
 use crate::types::Type;
 
-/// A text and its arguments, perhaps with names.
+/// A text and its arguments, which may be named.
 struct Spoken {
     text: Option<LitStr>,
     arguments: Vec<(Option<Ident>, Syntax)>,
@@ -36,7 +36,7 @@ impl Parse for Spoken {
     }
 }
 
-/// Values before the text: one of `assert!`, two of `assert_eq!`.
+/// Values in front of the text: one for `assert!`, two for `assert_eq!`.
 struct Asserted {
     values: Vec<Syntax>,
     spoken: TokenStream,
@@ -99,7 +99,7 @@ impl Checker<'_> {
                     false => self.said(true, spoken, "", place)?,
                 };
                 let check = self.unless(condition, panic, name.starts_with("debug_"), place)?;
-                // Without the check, nothing needs the values: they are checked alone.
+                // Without the check the values are not used, so they are only type-checked.
                 let statements = match name.starts_with("debug_") {
                     true => Vec::new(),
                     false => vec![keep_first, keep_second, Statement::Expr(check)],
@@ -118,7 +118,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A panic unless a condition holds. In a kernel that is optimized, `debug_assert!` checks nothing.
+    /// Panics unless a condition holds. In an optimized kernel, `debug_assert!` checks nothing.
     fn unless(&mut self, condition: Expr, panic: Expr, is_debug: bool, place: Place) -> Checked<Expr> {
         if is_debug {
             return Ok(Expr::new(Kind::Block(Vec::new(), None), Type::unit(), place));
@@ -127,7 +127,7 @@ impl Checker<'_> {
         Ok(Expr::new(Kind::If(not.into(), panic.into(), None), Type::unit(), place))
     }
 
-    /// A line to print, or a panic. Without a text, it is `otherwise`.
+    /// Prints a line, or panics. `otherwise` is the default text.
     fn said(&mut self, panics: bool, tokens: TokenStream, otherwise: &str, place: Place) -> Checked<Expr> {
         let spoken: Checked<Spoken> =
             syn::parse2(tokens).or_else(|error| Place::of(place.file, error.span()).refused(reason_of(&error)));
@@ -156,7 +156,7 @@ impl Checker<'_> {
         Ok(Expr::new(Kind::Say(Message { panics, text }.into(), values), of, place))
     }
 
-    /// The text with arguments by their numbers. Adds those that the text captures.
+    /// The text with numbered arguments. Adds the arguments that the text captures.
     fn numbered(&self, text: &LitStr, arguments: &mut Vec<(Option<Ident>, Syntax)>) -> Checked<String> {
         let place = self.place(text);
         let (given, mut used) = (text.value(), vec![false; arguments.len()]);
@@ -223,7 +223,7 @@ fn panic_with(text: String, values: Vec<Expr>, place: Place) -> Expr {
     Expr::new(Kind::Say(Message { panics: true, text }.into(), values), Type::Never, place)
 }
 
-/// The tokens before the first comma that is in no brackets.
+/// The tokens before the first comma outside brackets.
 fn condition_of(tokens: TokenStream) -> TokenStream {
     tokens
         .into_iter()

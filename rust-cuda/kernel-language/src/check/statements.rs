@@ -8,7 +8,7 @@ use crate::tree::{Expr, Kind, Pattern, Statement};
 use crate::types::Type;
 
 impl Checker<'_> {
-    /// A block whose value should be of a type.
+    /// A block that should have a given type.
     pub(super) fn block(&mut self, block: &Block, wanted: Option<&Type>) -> Checked<Expr> {
         self.scopes.push(Vec::new());
         let checked = self.statements(block, wanted);
@@ -90,7 +90,7 @@ impl Checker<'_> {
         self.inference.outer(&of.r#type) == Type::Never
     }
 
-    /// Declares the variables of a pattern for a value of a type.
+    /// Declares the variables in a pattern for a value of a type.
     pub(super) fn pattern(&mut self, pattern: &Pat, of: &Type) -> Checked<Pattern> {
         let place = self.place(pattern);
         match pattern {
@@ -137,7 +137,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The parts of a pattern, no two of which have one name.
+    /// The parts of a pattern. Rejects duplicate names.
     fn patterns<'p>(&mut self, parts: impl Iterator<Item = (&'p Pat, Type)>, place: Place) -> Checked<Pattern> {
         let first = self.locals.len();
         let patterns = parts.map(|(pattern, of)| self.pattern(pattern, &of)).collect::<Checked<_>>()?;
@@ -171,7 +171,7 @@ impl Checker<'_> {
         self.branched(condition, then, of, wanted, place)
     }
 
-    /// An `if`, whose condition and first branch are these.
+    /// An `if` with this condition and first branch.
     pub(super) fn branched(
         &mut self,
         condition: Expr,

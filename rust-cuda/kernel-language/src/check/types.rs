@@ -1,4 +1,4 @@
-//! Types as they are written.
+//! Type syntax.
 
 use syn::{GenericArgument, PathArguments};
 
@@ -116,7 +116,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A struct of the sources with these generic arguments, or with unknown ones.
+    /// A struct in the sources with these generic arguments, or with unknown ones.
     pub(super) fn struct_type(&mut self, number: usize, arguments: &[&GenericArgument]) -> Checked<Type> {
         let (module, item) = self.program.structs[number].clone();
         let mut given = arguments.iter();
@@ -133,7 +133,7 @@ impl Checker<'_> {
             };
             generics.insert(name, of);
         }
-        // The fields' types are those of the struct's module.
+        // The fields' types are resolved in the struct's module.
         let outer = (std::mem::replace(&mut self.generics, generics), std::mem::replace(&mut self.module, module));
         let fields = item.fields.iter().map(|field| self.type_of(&field.ty)).collect::<Checked<_>>();
         (self.generics, self.module) = outer;
@@ -156,7 +156,7 @@ impl Checker<'_> {
         match argument {
             GenericArgument::Const(length) => self.length(length),
             GenericArgument::Type(syn::Type::Infer(_)) => Ok(self.inference.any()),
-            // A name alone is parsed as a type.
+            // A bare name is parsed as a type.
             GenericArgument::Type(syn::Type::Path(path)) if path.qself.is_none() => {
                 let path = syn::ExprPath { attrs: Vec::new(), qself: None, path: copied(&path.path) };
                 self.length(&syn::Expr::Path(path))
@@ -165,7 +165,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A number of elements.
+    /// The length of an array.
     pub(super) fn length(&mut self, length: &syn::Expr) -> Checked<Type> {
         if let syn::Expr::Path(path) = length
             && let Some(name) = path.path.get_ident()

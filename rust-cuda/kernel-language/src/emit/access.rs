@@ -11,10 +11,10 @@ use crate::refusal::{Checked, Place};
 use crate::tree::{Comparison, Expr};
 use crate::types::Type;
 
-/// An element of a thread's own array: its address.
+/// The address of an element in a thread's own array.
 pub(super) type ElementPlace = (String, u64);
 
-/// The reason for a trap because of an index of this memory.
+/// The reason for a trap at an index out of bounds of this memory.
 fn beyond(memory: &Memory) -> TrapReason {
     TrapReason::OutOfBounds(match memory.space {
         Space::Global { .. } => Bounded::Buffer,
@@ -23,7 +23,8 @@ fn beyond(memory: &Memory) -> TrapReason {
 }
 
 impl Emitter<'_> {
-    /// Panics if an index is not below a length. The comparison is one from which the interpreter finds index and length.
+    /// Panics if an index is not below a length. The interpreter can find the index and the length
+    /// in this comparison.
     pub(super) fn check_index(&mut self, index: &str, length: &Length, reason: TrapReason) {
         let index = self.in_register(index.to_owned(), &Type::USIZE);
         let length = match length {
@@ -34,7 +35,7 @@ impl Emitter<'_> {
         self.trap_if(&is_beyond, true, reason);
     }
 
-    /// The address of an element, whose index is checked: one index, or row and column.
+    /// The address of an element with a checked index: one index, or row and column.
     pub(super) fn address(&mut self, memory: &Memory, index: &Value, element: &Type, place: Place) -> Checked<String> {
         let index = match index {
             Value::Parts(indices) if memory.columns > 0 => {
@@ -59,7 +60,7 @@ impl Emitter<'_> {
         Ok(self.offset(&memory.base, &index, element.bytes().unwrap_or(4)))
     }
 
-    /// `base` and `index` elements, as an operand in brackets.
+    /// The address `base` plus `index` elements, as an operand in brackets.
     fn offset(&mut self, base: &str, index: &str, bytes: u64) -> String {
         if let Ok(index) = index.parse::<u64>() {
             return format!("{base}+{}", index.wrapping_mul(bytes));
@@ -91,7 +92,7 @@ impl Emitter<'_> {
         self.emit(format!("st.{}.{} \t[{address}], {value};", memory.space.name(), stored_bits_of(of)));
     }
 
-    /// A new array in shared memory.
+    /// Declares an array in shared memory.
     pub(super) fn shared_array(&mut self, of: &Type, place: Place) -> Checked<Value> {
         let lengths: Vec<u64> = of
             .parts()
@@ -131,7 +132,7 @@ impl Emitter<'_> {
         Value::Memory(Rc::new(Memory { base, length, columns: 0, space: Space::Shared }))
     }
 
-    /// Bytes of a value in a thread's own memory.
+    /// Size in bytes of a value in a thread's own memory.
     pub(super) fn bytes_of(of: &Type) -> Option<u64> {
         match of {
             Type::Array(parts) => match parts[1] {
@@ -142,7 +143,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A thread's own array, whose elements have no values yet.
+    /// A thread's own array with uninitialized elements.
     pub(super) fn new_array(&mut self, of: &Type, place: Place) -> Checked<Value> {
         let Some(bytes) = Self::bytes_of(of).filter(|bytes| *bytes <= MAX_ARRAY_BYTES) else {
             return place.refused("arrays are of numbers here, and not too large");
@@ -155,7 +156,7 @@ impl Emitter<'_> {
     pub(super) fn array_of(&mut self, parts: &[Expr], of: &Type, place: Place) -> Checked<Value> {
         let Type::Array(of_parts) = of else { return place.refused("this is no array") };
         let values = self.values(parts)?;
-        // Row and column of an element need no memory.
+        // An element's row and column need no memory.
         if of_parts[0] == Type::USIZE && parts.len() == 2 && self.is_index {
             return Ok(Value::Parts(values));
         }
@@ -183,7 +184,7 @@ impl Emitter<'_> {
         Ok(array)
     }
 
-    /// The place of an element, whose index is checked.
+    /// The place of an element with a checked index.
     pub(super) fn element(&mut self, base: &Expr, index: &Expr, place: Place) -> Checked<ElementPlace> {
         let of = self.type_of(base);
         let array = self.expression(base)?;
@@ -265,7 +266,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The type of PTX with which a number is stored.
+/// The PTX type for storing a number.
 fn stored_bits_of(of: &Type) -> &'static str {
     match bits_of(of) {
         "s8" | "u8" => "b8",

@@ -6,7 +6,7 @@ use crate::tree::{Binary, Comparison};
 use crate::types::{Integer, Type};
 
 impl Emitter<'_> {
-    /// The result of an operator; the type of the right operand matters for shifts.
+    /// The result of an operator. The right operand's type matters for shifts.
     pub(super) fn binary(
         &mut self,
         operator: Binary,
@@ -46,7 +46,8 @@ impl Emitter<'_> {
         Ok(self.normalised(result, of))
     }
 
-    /// A quotient or a remainder. Zero traps, and so does the smallest integer divided by −1.
+    /// A quotient or a remainder. Division by zero traps, and so does the smallest integer divided
+    /// by −1.
     fn divided(&mut self, operator: Binary, left: String, right: String, integer: Integer) -> Checked<String> {
         let of = Type::Integer(integer);
         let divisor = right.parse::<i128>().ok();
@@ -106,7 +107,7 @@ impl Emitter<'_> {
         Ok(self.normalised(result, &of))
     }
 
-    /// A comparison, in a predicate.
+    /// A comparison with the result in a predicate.
     pub(super) fn compared(&mut self, comparison: Comparison, left: &str, right: &str, of: &Type) -> String {
         let result = self.fresh(&Type::Bool);
         if *of == Type::Bool {
@@ -124,7 +125,7 @@ impl Emitter<'_> {
     }
 }
 
-/// The comparison's name in PTX: a NaN is unequal to everything.
+/// The comparison's name in PTX. A NaN is unequal to everything.
 fn name_of(comparison: Comparison, of: &Type) -> &'static str {
     match comparison {
         Comparison::Equal => "eq",

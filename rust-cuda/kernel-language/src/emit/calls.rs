@@ -1,4 +1,4 @@
-//! Calls, which are inlined.
+//! Calls. All of them are inlined.
 
 use super::Emitter;
 use super::value::Value;
@@ -50,13 +50,13 @@ impl Emitter<'_> {
         self.is_own = is_own;
         self.calls.pop();
         self.current = caller;
-        // Its values are of no use any more, unless a closure has them.
+        // Its values are no longer needed, unless a closure captures them.
         let line = self.line();
         self.names.close(open, line);
         result
     }
 
-    /// The values of arguments, and whether they may change.
+    /// The values of arguments, and whether they may change later.
     fn passed(&mut self, arguments: &[Expr], place: Place) -> Checked<Vec<(Value, bool)>> {
         let values = self.values(arguments)?;
         self.at(place);
@@ -71,11 +71,11 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The value of a function's or a closure's body, at whose end `return` leads.
+    /// The value of a function's or closure's body. `return` jumps to its end.
     fn inlined(&mut self, body: &Expr, (of, returns): (&Type, bool), place: Place) -> Checked<Value> {
         let of = self.body().inference.whole(of);
         let end = self.label();
-        // Without a `return`, the value needs no registers of its own.
+        // Without a `return`, the value needs no separate registers.
         let result = if returns { Some(self.unset(&of, place)?) } else { None };
         self.returns.push(Some((end, result.clone().unwrap_or(Value::Nothing))));
         let value = self.expression(body);

@@ -7,12 +7,13 @@ use crate::tree::{Comparison, Expr, Kind, Range, Unary};
 use crate::types::{Integer, Type};
 
 impl Emitter<'_> {
-    /// Jumps to a label if a condition has a value; the right side of `&&` and `||` is evaluated where it decides.
+    /// Jumps to a label if a condition has a given value. The right side of `&&` and `||` is
+    /// evaluated only if it decides.
     pub(super) fn branch(&mut self, condition: &Expr, value: bool, label: Label) -> Checked<()> {
         self.count(condition.place)?;
         match &condition.kind {
             Kind::And(left, right) | Kind::Or(left, right) => {
-                // The left side alone decides if it has this value.
+                // If the left side has this value, it decides alone.
                 let decides = matches!(condition.kind, Kind::Or(..));
                 if decides == value {
                     self.branch(left, value, label)?;
@@ -126,7 +127,8 @@ impl Emitter<'_> {
         Ok(Value::Nothing)
     }
 
-    /// A loop over a range: its variable is compared before each round, or after it where it could wrap around.
+    /// A loop over a range. Its variable is compared before each iteration, or after it if it could
+    /// wrap around.
     pub(super) fn for_loop(&mut self, number: usize, range: &Range, body: &Expr, place: Place) -> Checked<Value> {
         let of = self.type_of(&range.from);
         let [from, to] = self.two(&range.from, &range.to)?;
@@ -148,7 +150,7 @@ impl Emitter<'_> {
         let (head, next) = (self.label(), self.label());
         let target = self.enter(number, next, &Type::unit(), place)?;
         let is_checked_after = range.is_inclusive || step.is_some();
-        // Whether there is a value.
+        // Whether the range has any values.
         let beyond = match (range.is_inclusive, range.is_reversed) {
             (true, false) => Comparison::Greater,
             (true, true) => Comparison::Less,
@@ -174,7 +176,7 @@ impl Emitter<'_> {
         self.place_label(next);
         self.at(range.from.place);
         match step {
-            // The rest of the range has no further value.
+            // The remaining range contains no further value.
             Some(step) => {
                 let rest = self.put(&of, format_args!("sub.s{}", width_of(&of)), format_args!("{last}, {counter}"));
                 let counted = if width_of(&of) == 64 { Integer::Usize } else { Integer::U32 };
@@ -201,7 +203,7 @@ impl Emitter<'_> {
         Ok(Value::Parts(Vec::new()))
     }
 
-    /// The step of a range, in a register; 0 panics.
+    /// The step of a range in a register. A step of 0 panics.
     fn step(&mut self, step: &Expr) -> Checked<String> {
         let value = self.number(step)?;
         self.at(step.place);

@@ -1,11 +1,11 @@
-//! `as`.
+//! `as` conversions.
 
 use super::{Emitter, kind_of, width_of};
 use crate::refusal::{Checked, Place};
 use crate::types::{Float, Integer, Type};
 
 impl Emitter<'_> {
-    /// The value as a number of another type.
+    /// Converts the value to a number of another type.
     pub(super) fn cast(&mut self, value: &str, from: &Type, to: &Type, place: Place) -> Checked<String> {
         Ok(match (from, to) {
             (Type::Bool, Type::Integer(_)) => {
@@ -29,7 +29,7 @@ impl Emitter<'_> {
         let (wide_from, wide_to) = (from.bits() == 64, to.bits() == 64);
         let of = Type::Integer(to);
         if let Ok(constant) = value.parse::<i128>() {
-            // A number of 64 bits without a sign is written with one.
+            // An unsigned 64-bit number is written as a signed one.
             let constant = to.wrapped(from.wrapped(constant));
             return if wide_to { (constant as u64).cast_signed().to_string() } else { constant.to_string() };
         }
@@ -48,7 +48,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The nearest integer toward zero, at the ends those of the type; 0 for NaN.
+    /// Truncates toward zero, saturating at the type's limits; 0 for NaN.
     fn integer_of_float(&mut self, value: &str, from: Float, to: Integer) -> String {
         let (float, of) = (Type::Float(from), Type::Integer(to));
         let value = self.in_register(value.to_owned(), &float);

@@ -90,7 +90,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// The values of expressions, one after the other. A later one does not change an earlier value.
+    /// Evaluates expressions in order. A later one does not change an earlier value.
     pub(super) fn values(&mut self, parts: &[Expr]) -> Checked<Vec<Value>> {
         let mut values = Vec::new();
         for (index, part) in parts.iter().enumerate() {
@@ -104,7 +104,7 @@ impl Emitter<'_> {
         Ok(values)
     }
 
-    /// The numbers that two expressions give.
+    /// The numeric values of two expressions.
     pub(super) fn two(&mut self, left: &Expr, right: &Expr) -> Checked<[String; 2]> {
         let left_type = self.type_of(left);
         let mut left_value = self.expression(left)?;
@@ -117,7 +117,7 @@ impl Emitter<'_> {
         Ok([left_value, self.scalar(right_value, &right_type)])
     }
 
-    /// The number that an expression gives.
+    /// The numeric value of an expression.
     pub(super) fn number(&mut self, expr: &Expr) -> Checked<String> {
         let of = self.type_of(expr);
         let value = self.expression(expr)?;
@@ -142,7 +142,7 @@ impl Emitter<'_> {
         Ok(Value::Scalar(self.normalised(result, of)))
     }
 
-    /// The register with the bits above a small integer as its type has them.
+    /// A register with the upper bits of a small integer set as its type requires.
     pub(super) fn normalised(&mut self, register: String, of: &Type) -> String {
         let Type::Integer(integer) = of else { return register };
         if integer.bits() >= 32 {
@@ -158,7 +158,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// What an assignment changes.
+    /// The target of an assignment.
     fn target(&mut self, target: &Expr) -> Checked<Value> {
         match (&target.kind, self.type_of(target)) {
             (Kind::Element(base, index), of) if of.bytes().is_some() => {
@@ -177,7 +177,7 @@ impl Emitter<'_> {
         self.set(&to, result, &of, target.place)
     }
 
-    /// `target += value`: the value is computed first.
+    /// `target += value`: evaluates the value first.
     fn assign_computed(&mut self, operator: Binary, target: &Expr, value: &Expr, place: Place) -> Checked<()> {
         let (of, right_type) = (self.type_of(target), self.type_of(value));
         let right = self.number(value)?;
@@ -213,12 +213,13 @@ impl Emitter<'_> {
     }
 }
 
-/// Whether an expression has numbers, constants and operators only. The compiler computes it, as rustc does.
+/// Whether an expression consists only of numbers, constants and operators. The compiler evaluates
+/// it, as rustc does.
 fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
         Kind::Integer(_) | Kind::Float(_) | Kind::Bool(_) | Kind::Constant(_) => true,
         Kind::Unary(_, operand) | Kind::Cast(operand) => is_constant(operand),
-        // Its own error says more.
+        // The runtime error is more helpful.
         Kind::Binary(Binary::Div | Binary::Rem, ..) => false,
         Kind::Binary(_, left, right) => is_constant(left) && is_constant(right),
         _ => false,

@@ -1,4 +1,4 @@
-//! Methods of numbers.
+//! Numeric methods.
 
 use super::value::Value;
 use super::{Emitter, kind_of, width_of};
@@ -7,7 +7,7 @@ use crate::tree::{Binary, Comparison};
 use crate::types::{Float, Integer, Type};
 
 impl Emitter<'_> {
-    /// The result of a method of `self`, the first value, for values of its type.
+    /// The result of a method. The first value is `self`, and all values have its type.
     pub(super) fn method(&mut self, name: &str, values: &[String], of: &Type, to: &Type) -> Checked<String> {
         let kind = kind_of(of);
         let width = width_of(of);
@@ -26,7 +26,7 @@ impl Emitter<'_> {
             ("trunc", _) => self.result(&format!("cvt.rzi.{kind}.{kind}"), values, of),
             ("round_ties_even", _) => self.result(&format!("cvt.rni.{kind}.{kind}"), values, of),
             ("mul_add", _) => self.result(&format!("fma.rn.{kind}"), values, of),
-            // PTX takes the sign of the first operand.
+            // PTX takes the sign from the first operand.
             ("copysign", _) => self.result(&format!("copysign.{kind}"), &[argument, value], of),
             ("recip", Type::Float(float)) => {
                 let one = if *float == Float::F32 { "0f3F800000" } else { "0d3FF0000000000000" };
@@ -42,7 +42,7 @@ impl Emitter<'_> {
             ("is_sign_negative", _) => self.predicate(&format!("setp.lt.s{width}"), &value, "0", of),
             ("is_sign_positive", _) => self.predicate(&format!("setp.ge.s{width}"), &value, "0", of),
             ("clamp", _) => {
-                // It panics unless min <= max, and keeps NaN.
+                // It panics unless min <= max, and preserves NaN.
                 let [low, high] = [values[1].clone(), values[2].clone()];
                 let is_range = self.compared(Comparison::LessOrEqual, &low, &high, of);
                 self.panic_if(&is_range, false, "min > max");
@@ -94,19 +94,19 @@ impl Emitter<'_> {
         self.put(&Type::Bool, instruction, format_args!("{left}, {right}"))
     }
 
-    /// `yes` if a predicate holds, else `no`.
+    /// `yes` if a predicate holds, otherwise `no`.
     fn selected(&mut self, predicate: &str, yes: &str, no: &str, of: &Type) -> String {
         self.put(of, format_args!("selp.b{}", width_of(of)), format_args!("{yes}, {no}, {predicate}"))
     }
 
-    /// `popc`, `clz`: a number of 32 bits.
+    /// `popc` and `clz`, with a 32-bit result.
     fn counted(&mut self, name: &str, value: &str, of: &Type) -> String {
         let value = self.in_register(value.to_owned(), of);
         self.put(&Type::U32, format_args!("{name}.b{}", width_of(of)), &value)
     }
 
     fn bits(&mut self, name: &str, value: String, integer: Integer) -> Checked<String> {
-        // Small integers without the copies of their sign.
+        // Use the unsigned type, so small integers have no sign extension.
         let of = Type::Integer(integer.unsigned());
         let value = self.cast(&value, &Type::Integer(integer), &of, self.place)?;
         let value = self.in_register(value, &of);
@@ -135,7 +135,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Whether a number is a multiple of another; only 0 is one of 0.
+    /// Whether a number is a multiple of another. Only 0 is a multiple of 0.
     fn is_multiple(&mut self, value: String, of_value: String, integer: Integer) -> Checked<String> {
         let of = Type::Integer(integer);
         let is_zero = self.compared(Comparison::Equal, &of_value, "0", &of);
@@ -145,19 +145,19 @@ impl Emitter<'_> {
         Ok(self.compared(Comparison::Equal, &number, "0", &of))
     }
 
-    /// A sum or a difference without a sign, at the ends those of the type.
+    /// An unsigned sum or difference that saturates at the type's limits.
     fn saturating(&mut self, name: &str, left: String, right: String, integer: Integer) -> Checked<String> {
         let of = Type::Integer(integer);
         let is_sum = name == "saturating_add";
         let result = self.combined(if is_sum { Binary::Add } else { Binary::Sub }, left.clone(), right, &of)?;
-        // All bits of the maximum are set.
+        // The maximum has all bits set.
         let maximum = if integer.bits() == 64 { -1 } else { integer.maximum() };
         let (comparison, end) = if is_sum { (Comparison::Less, maximum) } else { (Comparison::Greater, 0) };
         let overflows = self.compared(comparison, &result, &left, &of);
         Ok(self.selected(&overflows, &end.to_string(), &result, &of))
     }
 
-    /// Whether a result fits its type, and the result.
+    /// Whether a result fits in its type, and the result.
     pub(super) fn checked(&mut self, name: &str, values: &[String], integer: Integer) -> Checked<Value> {
         let of = Type::Integer(integer);
         let (kind, width) = (kind_of(&of), width_of(&of));
@@ -182,7 +182,8 @@ impl Emitter<'_> {
             }
             ("add", false) => self.compared(Comparison::GreaterOrEqual, &result, &left, &of),
             (_, false) => self.compared(Comparison::GreaterOrEqual, &left, &right, &of),
-            // The signs of both operands differ from that of the sum, or the first from both.
+            // The sum's sign differs from both operands' signs; for a difference, the first
+            // operand's sign differs from both others.
             (_, true) => {
                 let other = if name == "add" { &result } else { &right };
                 let xor = format!("xor.b{width}");

@@ -1,4 +1,4 @@
-//! PTX of a checked kernel.
+//! Emits PTX for a checked kernel.
 
 mod access;
 mod arithmetic;
@@ -30,17 +30,17 @@ use crate::types::{Float, Integer, Type};
 use names::Names;
 use value::{Length, Memory, Space, Value};
 
-/// Maximum number of expressions, each counted as often as it is inlined.
+/// Maximum number of expressions, counted once for each time they are inlined.
 const MAX_STEPS: usize = 400_000;
 
-/// A label, and whether something jumps there.
+/// A label, as an index into `is_used`.
 type Label = usize;
 
-/// A function that is being inlined, or the kernel.
+/// A function being inlined, or the kernel itself.
 struct Activation {
     body: Rc<Body>,
     values: Vec<Value>,
-    /// Labels and results of its loops, by their numbers.
+    /// The labels and results of its loops, by number.
     targets: HashMap<usize, Target>,
     frame: usize,
 }
@@ -52,7 +52,7 @@ struct Target {
     result: Value,
 }
 
-/// Where `return` leads, and its result; None ends the kernel.
+/// The target of `return` and its result; None ends the kernel.
 type Return = Option<(Label, Value)>;
 
 struct Emitter<'a> {
@@ -60,12 +60,12 @@ struct Emitter<'a> {
     lines: Vec<String>,
     /// The declarations of the entry's parameters.
     parameters: Vec<String>,
-    /// Lines before the first one of `lines`, from that of the kernel's name.
+    /// Number of lines in front of `lines`, from the line with the kernel's name.
     before: usize,
-    /// Numbers of registers so far: predicates, of 32 bits, of 64 bits.
+    /// Number of registers so far: predicates, 32 bits, 64 bits.
     registers: [usize; 3],
     is_used: Vec<bool>,
-    /// Whether nothing leads to the next instruction.
+    /// Whether the next instruction is unreachable.
     is_dead: bool,
     place: Place,
     said: Option<Place>,
@@ -80,9 +80,9 @@ struct Emitter<'a> {
     has_dynamic: bool,
     local_bytes: u64,
     steps: usize,
-    /// Whether an array of two indices is that of an element.
+    /// Whether an array of two indices is used as an element's index.
     is_index: bool,
-    /// Whether a function of the compiler's own text is being inlined.
+    /// Whether a function in the compiler's built-in source is being inlined.
     is_own: bool,
     /// The comments that declare messages.
     messages: Vec<String>,
@@ -187,7 +187,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The name of a new parameter of the entry, with the type and what comes after the name.
+    /// The name of a new parameter of the entry. `of` is the type, and `after` follows the name.
     fn parameter(&mut self, of: &str, after: &str) -> String {
         let name = format!("{}_param_{}", self.activations[0].body.name, self.parameters.len());
         self.parameters.push(format!("\t.param {of} {name}{after}"));
@@ -241,14 +241,15 @@ impl Emitter<'_> {
         Ok(Compiled { ptx: text + &entry, names })
     }
 
-    /// Begins a function, or the kernel, whose variables have no values yet.
+    /// Begins a function or the kernel, with uninitialized variables.
     fn activate(&mut self, body: Rc<Body>, frame: usize) -> usize {
         let values = vec![Value::Nothing; body.locals.len()];
         self.activations.push(Activation { body, values, targets: HashMap::new(), frame });
         self.activations.len() - 1
     }
 
-    /// The next instructions are of this place; those of the compiler's own text are of the call.
+    /// Sets the source location of the next instructions. Instructions from the built-in source get
+    /// the call's location.
     fn at(&mut self, place: Place) {
         if !self.is_own {
             self.place = place;
@@ -268,7 +269,7 @@ impl Emitter<'_> {
         self.lines.push(format!("\t{instruction}"));
     }
 
-    /// The line, from that of the kernel's name, of what is emitted next.
+    /// The line of the next instruction, relative to the line with the kernel's name.
     fn line(&self) -> usize {
         self.before + self.lines.len()
     }
@@ -284,7 +285,7 @@ impl Emitter<'_> {
         }
         self.is_dead = false;
         self.lines.push(format!("$L__BB0_{label}:"));
-        // The last place does not hold for those that jump here.
+        // The last location does not apply to jumps that arrive here.
         self.said = None;
     }
 
@@ -326,7 +327,8 @@ impl Emitter<'_> {
         format!("{name}{}", self.registers[class] - 1)
     }
 
-    /// A new register for a value of this type, which an instruction computes from these operands.
+    /// Emits an instruction that computes a value of this type from these operands into a new
+    /// register.
     fn put(&mut self, of: &Type, instruction: impl Display, operands: impl Display) -> String {
         let result = self.fresh(of);
         self.emit(format!("{instruction} \t{result}, {operands};"));
@@ -337,7 +339,7 @@ impl Emitter<'_> {
         self.fresh(&Type::USIZE)
     }
 
-    /// Counts an expression; too many would take for ever.
+    /// Counts an expression. Too many of them would take too long.
     fn count(&mut self, place: Place) -> Checked<()> {
         self.steps += 1;
         if self.steps > MAX_STEPS || self.lines.len() > MAX_LINES {
@@ -347,7 +349,7 @@ impl Emitter<'_> {
     }
 }
 
-/// Bits of the register of a number.
+/// The register size in bits for a number.
 fn width_of(of: &Type) -> u32 {
     match of {
         Type::Integer(of) if of.bits() == 64 => 64,
@@ -356,7 +358,7 @@ fn width_of(of: &Type) -> u32 {
     }
 }
 
-/// The type of PTX without a kind, for a number in memory: `b32`.
+/// The untyped PTX type for a number in memory: `b32`.
 fn bits_of(of: &Type) -> &'static str {
     match of {
         Type::Integer(Integer::U8) => "u8",
@@ -368,7 +370,7 @@ fn bits_of(of: &Type) -> &'static str {
     }
 }
 
-/// The type of PTX with its kind, for a number in a register: `s32`.
+/// The typed PTX type for a number in a register: `s32`.
 fn kind_of(of: &Type) -> &'static str {
     match of {
         Type::Float(Float::F32) => "f32",

@@ -1,4 +1,4 @@
-//! The names of functions and variables, in the form that `cuda_builder` writes beside PTX.
+//! Debug names of functions and variables, in the format that `cuda_builder` writes beside PTX.
 
 use std::fmt::Write;
 
@@ -19,19 +19,19 @@ struct Frame {
 struct Variable {
     frame: usize,
     from: usize,
-    /// The line after the last; None while the variable is in scope.
+    /// The line after the last one; None while the variable is in scope.
     to: Option<usize>,
     r#type: usize,
     name: String,
     value: String,
 }
 
-/// Lines are counted from that of the kernel's name.
+/// Collects debug names. Lines are relative to the line with the kernel's name.
 #[derive(Default)]
 pub(super) struct Names {
     types: Vec<String>,
     frames: Vec<Frame>,
-    /// Lines from which on instructions belong to another frame.
+    /// The lines from which on instructions belong to another frame.
     lines: Vec<(usize, usize)>,
     variables: Vec<Variable>,
     /// The variables in scope.
@@ -78,7 +78,7 @@ impl Names {
         self.open.len()
     }
 
-    /// Ends the scope of the variables that have been declared since.
+    /// Ends the scope of the variables declared since then.
     pub(super) fn close(&mut self, open: usize, line: usize) {
         for number in self.open.drain(open..) {
             self.variables[number].to = Some(line);

@@ -101,7 +101,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// The numbers that values are.
+    /// Converts values to numbers.
     fn scalars(&mut self, values: Vec<Value>, types: &[Type]) -> Checked<Vec<String>> {
         Ok(values.into_iter().zip(types).map(|(value, of)| self.scalar(value, of)).collect())
     }
@@ -117,7 +117,7 @@ impl Emitter<'_> {
         self.put(&Type::U32, "mad.lo.s32", format_args!("{block}, {threads}, {thread}"))
     }
 
-    /// `get`, `set` and `atomic`: the index is checked after all arguments have been computed.
+    /// `get`, `set` and `atomic`: the index is checked after all arguments have been evaluated.
     fn access(&mut self, operation: Operation, arguments: &[Expr], of: &Type, place: Place) -> Checked<Value> {
         let memory_type = self.type_of(&arguments[0]);
         let element = memory_type.parts().first().cloned().unwrap_or(Type::U32);
@@ -138,7 +138,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// An operation on an element for atomic operations.
+    /// An atomic operation on an element.
     fn of_element(
         &mut self,
         operation: Operation,
@@ -181,7 +181,7 @@ impl Emitter<'_> {
         Ok(Value::Scalar(self.put(of, update, format_args!("[{address}], {operand}"))))
     }
 
-    /// A binary operator for two numbers of one type.
+    /// A binary operator on two numbers of one type.
     pub(super) fn combined(&mut self, operator: Binary, left: String, right: String, of: &Type) -> Checked<String> {
         self.binary(operator, left, (right, of), of)
     }
@@ -191,7 +191,7 @@ fn space(is_shared: bool) -> &'static str {
     if is_shared { "shared" } else { "global" }
 }
 
-/// The type of an atomic addition.
+/// The PTX type of an atomic addition.
 fn added(of: &Type) -> &'static str {
     match of {
         Type::Float(Float::F32) => "f32",

@@ -1,4 +1,4 @@
-//! Records of what kernels say, in the buffer of `cuda_launch::message`.
+//! Writes records for kernel messages to the buffer of `cuda_launch::message`.
 
 use cuda_launch::message::{BUFFER, MessageKind, declaration};
 use cuda_launch::trap::{Piece, TrapReason};
@@ -9,12 +9,12 @@ use crate::refusal::{Checked, Place};
 use crate::tree::{Comparison, Expr, Message};
 use crate::types::{Float, Integer, Type};
 
-/// Words before the first record, and those of a record before its values.
+/// Words before the first record, and words in a record before its values.
 const FIRST: usize = 2;
 const HEADER_WORDS: usize = 10;
 
 impl Emitter<'_> {
-    /// Writes a record with the values, and stops the thread if it panics.
+    /// Writes a record with the values. If the message is a panic, stops the thread.
     pub(super) fn say(&mut self, message: &Message, values: &[Expr], place: Place) -> Checked<Value> {
         let types: Vec<Type> = values.iter().map(|value| self.type_of(value)).collect();
         let found = self.values(values)?;
@@ -23,7 +23,7 @@ impl Emitter<'_> {
         for (value, of) in found.into_iter().zip(&types) {
             self.add_words(value, of, &mut words, place)?;
         }
-        // The comment of a trap says a text without values.
+        // A text without values is in the trap's comment.
         if !message.panics || !values.is_empty() {
             self.record(message, &words);
         }
@@ -36,7 +36,7 @@ impl Emitter<'_> {
         Ok(Value::Nothing)
     }
 
-    /// The words of a value: the code of its type, and its bits or its elements.
+    /// The words of a value: its type code, followed by its bits or its elements.
     fn add_words(&mut self, value: Value, of: &Type, words: &mut Vec<String>, place: Place) -> Checked<()> {
         if let (Type::Array(parts), Value::Array(base, start)) = (of, &value)
             && let (Type::Length(length), Some(bytes)) = (&parts[1], Self::bytes_of(&parts[0]))
@@ -78,7 +78,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Reserves a record, and writes it. Without a buffer, or room in it, nothing is written.
+    /// Reserves a record and writes it. Writes nothing if there is no buffer or no room in it.
     fn record(&mut self, message: &Message, words: &[String]) {
         let number = self.messages.len() as u64 + 1;
         let Place { file, line, .. } = self.place;
@@ -107,7 +107,7 @@ impl Emitter<'_> {
             let word = self.in_register(word.clone(), &Type::U32);
             self.emit(format!("st.volatile.global.u32 \t[{start}+{}], {word};", 4 * (FIRST + index)));
         }
-        // The host sees all of it, even if the thread stops now.
+        // Make the record visible to the host, even if the thread stops now.
         self.emit("fence.acq_rel.sys;".to_owned());
         let complete = self.in_register("1".to_owned(), &Type::U32);
         self.emit(format!("st.volatile.global.u32 \t[{start}+{}], {complete};", 4 * (FIRST + 1)));

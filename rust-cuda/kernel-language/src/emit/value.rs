@@ -1,4 +1,4 @@
-//! What an expression becomes.
+//! The values of expressions.
 
 use std::rc::Rc;
 
@@ -10,30 +10,30 @@ use crate::types::{Integer, Type};
 
 #[derive(Clone, Debug)]
 pub(super) enum Value {
-    /// None: its code never ends.
+    /// No value: the expression never completes.
     Nothing,
-    /// A register, or a number.
+    /// A register or a number.
     Scalar(String),
-    /// The parts of a tuple or of a struct.
+    /// The parts of a tuple or a struct.
     Parts(Vec<Value>),
     Memory(Rc<Memory>),
     /// The address of an element.
     Atomic(String),
-    /// An array that the thread has: a symbol or a register with its address, and the offset.
+    /// A thread's own array: a symbol or a register with its address, and the offset.
     Array(String, u64),
-    /// An element of such an array, as a place: what `&mut` of it is.
+    /// An element of such an array as a place, created by `&mut`.
     Cell(String, u64),
-    /// A closure, and the function that has it.
+    /// A closure, and the function that contains it.
     Closure(usize, usize),
 }
 
-/// Memory that threads share.
+/// Memory shared by threads.
 #[derive(Debug)]
 pub(super) struct Memory {
     /// The address of the first element.
     pub(super) base: String,
     pub(super) length: Length,
-    /// Elements of a row, in arrays of rows.
+    /// Elements per row in 2D arrays.
     pub(super) columns: u64,
     pub(super) space: Space,
 }
@@ -46,7 +46,7 @@ pub(super) enum Length {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Space {
-    /// With whether nothing writes there during the launch.
+    /// Global memory, and whether it is read-only during the launch.
     Global {
         is_constant: bool,
     },
@@ -72,7 +72,7 @@ impl Emitter<'_> {
         self.activations[self.current].body.inference.whole(&expr.r#type)
     }
 
-    /// The register or number of a value; a new register if there is none.
+    /// The register or number of a value. Uninitialized values get a new register.
     pub(super) fn scalar(&mut self, value: Value, of: &Type) -> String {
         match value {
             Value::Scalar(scalar) => scalar,
@@ -103,14 +103,14 @@ impl Emitter<'_> {
         self.emit(format!("mov.{suffix} \t{to}, {from};"));
     }
 
-    /// A number of this type.
+    /// A constant of this type.
     pub(super) fn constant(&self, constant: Constant, of: &Type, place: Place) -> Checked<Value> {
         Ok(Value::Scalar(match constant {
             Constant::Integer(value) => match of {
                 Type::Integer(of) if !of.contains(value) => {
                     return place.refused(format!("{value} is no `{}`", of.name()));
                 }
-                // Registers of 64 bits have the same bits for both.
+                // 64-bit registers have the same bits for both.
                 Type::Integer(Integer::U64 | Integer::Usize) => (value as u64).cast_signed().to_string(),
                 _ => value.to_string(),
             },
@@ -120,7 +120,7 @@ impl Emitter<'_> {
         }))
     }
 
-    /// New registers for a value that several branches give.
+    /// New registers for a value that several branches set.
     pub(super) fn unset(&mut self, of: &Type, place: Place) -> Checked<Value> {
         Ok(match of {
             Type::Never => Value::Nothing,
@@ -139,7 +139,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Sets the registers of `to`.
+    /// Assigns to the registers of `to`.
     pub(super) fn set(&mut self, to: &Value, from: Value, of: &Type, place: Place) -> Checked<()> {
         match (to, from) {
             (Value::Nothing, _) | (_, Value::Nothing) => {}
@@ -156,7 +156,7 @@ impl Emitter<'_> {
             (Value::Parts(to), Value::Parts(from)) => {
                 let u32s = vec![Type::U32; to.len()];
                 let types = if let Type::Indices(_) = of { &u32s[..] } else { of.parts() };
-                // Parts of both may be the same registers.
+                // Parts of both may be in the same registers.
                 let from: Vec<Value> = from
                     .into_iter()
                     .zip(types)
@@ -180,7 +180,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The value in registers of its own.
+    /// Copies the value to separate registers.
     pub(super) fn copied(&mut self, value: Value, of: &Type, place: Place) -> Checked<Value> {
         match (&value, of) {
             (Value::Scalar(scalar), _) if !scalar.starts_with('%') => Ok(value),
@@ -194,7 +194,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether the registers of an expression's value may be those of a variable that changes.
+    /// Whether the registers of an expression's value may belong to a variable that changes.
     pub(super) fn may_change(&self, expr: &Expr) -> bool {
         match &expr.kind {
             Kind::Local(number) => {
@@ -209,7 +209,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Gives the variables of a pattern a value.
+    /// Binds the variables in a pattern to a value.
     pub(super) fn bind(&mut self, pattern: &Pattern, value: Value, of: &Type, may_change: bool) -> Checked<()> {
         let place = self.place;
         match pattern {
@@ -219,7 +219,7 @@ impl Emitter<'_> {
                 let local = &body.locals[*number];
                 let value = match value {
                     Value::Cell(..) if !matches!(of, Type::Reference(..)) => self.copied(value, of, place)?,
-                    // A variable that changes has a register, whatever its first value is.
+                    // A mutable variable has a register, whatever its initial value is.
                     Value::Scalar(scalar) if local.is_mutable && !matches!(of, Type::Reference(..)) => {
                         let register = self.fresh(of);
                         self.mov(&register, &scalar, of);
@@ -257,7 +257,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// The value in registers of its own, also if it is a number.
+    /// Copies the value to separate registers, even if it is a number.
     fn in_variable(&mut self, value: Value, of: &Type, place: Place) -> Checked<Value> {
         match value {
             Value::Parts(_) | Value::Array(..) => {

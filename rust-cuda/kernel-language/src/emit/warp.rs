@@ -1,4 +1,4 @@
-//! Operations of a warp.
+//! Warp operations.
 
 use super::value::{Memory, Value};
 use super::{Emitter, width_of};
@@ -87,7 +87,8 @@ impl Emitter<'_> {
         }))
     }
 
-    /// The barrier of all blocks, as `cuda_std::grid::sync` has it: the blocks' additions to the state flip its highest bit.
+    /// The grid-wide barrier, as in `cuda_std::grid::sync`: when all blocks have added to the
+    /// state, its highest bit flips.
     pub(super) fn grid_barrier(&mut self, state: &Memory) {
         let any = |emitter: &mut Self, name: &str| {
             let [x, y, z] = ["x", "y", "z"].map(|axis| emitter.special(&format!("{name}.{axis}")));
@@ -108,7 +109,7 @@ impl Emitter<'_> {
         let is_first = self.compared(Comparison::Equal, &block, "0", &Type::U32);
         self.emit(format!("sub.s32 \t{rest}, -2147483647, {blocks};"));
         self.emit(format!("selp.b32 \t{arrival}, {rest}, 1, {is_first};"));
-        // The comment marks the kernel as one that needs a cooperative launch.
+        // The comment marks the kernel as needing a cooperative launch.
         self.emit("// grid barrier".to_owned());
         self.emit("fence.acq_rel.gpu;".to_owned());
         self.emit(format!("atom.relaxed.gpu.global.add.u32 \t{before}, [{}], {arrival};", state.base));
@@ -135,7 +136,7 @@ impl Emitter<'_> {
         self.combined(operator, left, right, of)
     }
 
-    /// The value of another lane; values of 64 bits are exchanged in halves, the low one first.
+    /// The value of another lane. 64-bit values are exchanged in halves, the low one first.
     fn shuffled(&mut self, mode: &str, value: String, lane: &str, of: &Type) -> String {
         let value = self.in_register(value, of);
         let end = if mode == "up" { 0 } else { 31 };

@@ -6,17 +6,18 @@ use cuda_launch::LaunchConfig;
 use kernel_language::{Compiled, Refusal};
 use ptx_interpreter::{LaunchError, Machine, Options};
 
-/// What every source begins with, in one line.
+/// The first line of every source.
 const IMPORTS: &str =
     "use cuda_std::{Global, GlobalMut, SharedArray, dynamic_shared, kernel, math, shared_array, thread, warp};";
 
-/// Compiles `kernel` of a file, whose first line is that of the imports.
+/// Compiles `kernel` in a file that starts with the imports.
 pub(crate) fn compile(source: &str) -> Result<Compiled, Refusal> {
     let files = BTreeMap::from([("src/lib.rs".to_owned(), format!("{IMPORTS}\n{source}"))]);
     kernel_language::compile(&files, "kernel")
 }
 
-/// The contents of the last buffer of `out_bytes` after a launch of one block of `threads` with these buffers before it.
+/// Launches one block of `threads` with `buffers` and a last buffer of `out_bytes`. Returns the
+/// last buffer's contents.
 pub(crate) fn run(source: &str, buffers: &[&[u8]], out_bytes: usize, threads: u32) -> Result<Vec<u8>, LaunchError> {
     let compiled = compile(source).unwrap_or_else(|refusal| panic!("{refusal}\n{source}"));
     let mut machine = Machine::new(&compiled.ptx).unwrap_or_else(|error| panic!("{error}\n{}", compiled.ptx));

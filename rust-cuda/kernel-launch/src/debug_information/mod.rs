@@ -1,4 +1,4 @@
-//! Names of functions and variables, from the file that `cuda_builder` writes beside the PTX.
+//! Debug names of functions and variables, from the file that `cuda_builder` writes beside the PTX.
 
 mod parse;
 mod value;
@@ -14,26 +14,27 @@ use crate::named_file;
 
 use value::MAX_DEPTH;
 
-/// Maximum size of a file of debug information in bytes.
+/// Maximum size in bytes of a debug information file.
 const MAX_BYTES: u64 = 256 << 20;
 pub use value::{Bytes, Show, slice};
 
-/// The inlined functions and the variables of a kernel; empty if they have no names.
+/// The inlined functions and the variables of a kernel; empty if there are no names.
 ///
-/// Lines are those of the PTX, from 1.
+/// Lines are PTX lines, starting at 1.
 #[derive(Clone, Debug, Default)]
 pub struct DebugInformation {
     types: Vec<Type>,
-    /// The kernel, then the inlined calls.
+    /// The kernel, followed by the inlined calls.
     frames: Vec<Frame>,
-    /// Lines from which on the instructions belong to another frame, ascending.
+    /// Lines from which on instructions belong to another frame, ascending.
     lines: Vec<(u32, usize)>,
     variables: Vec<Variable>,
     /// Why there are no names.
     missing: Option<String>,
 }
 
-/// Why a kernel has no names, though `cuda_builder` wrote its PTX. It is debugged by its registers.
+/// Why a kernel has no names although `cuda_builder` wrote its PTX. It can only be debugged by its
+/// registers.
 #[derive(Debug, Error)]
 enum NoNames {
     #[error("{}: {error}", .0.display(), error = .1)]
@@ -51,13 +52,13 @@ enum NoNames {
 pub struct Frame {
     /// The function's name.
     pub function: String,
-    /// Index of the frame that it is called from; that of the kernel is its own.
+    /// Index of the frame that it is called from. The kernel's caller is itself.
     pub caller: usize,
     /// File, line and column of the call.
     pub call: (String, u32, u32),
 }
 
-/// The type of a variable or of a part of one.
+/// The type of a variable or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Type {
     /// Its size in bytes.
@@ -67,7 +68,7 @@ pub struct Type {
     kind: Kind,
 }
 
-/// What the bits of a register are: PTX declares only their number.
+/// How to interpret a register's bits: PTX declares only their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegisterKind {
     /// A signed integer.
@@ -76,7 +77,7 @@ pub enum RegisterKind {
     Unsigned,
     /// A floating-point number.
     Float,
-    /// A truth value.
+    /// A Boolean.
     Bool,
     /// An address.
     Pointer,
@@ -91,16 +92,16 @@ enum Kind {
     Pointer,
     /// Offset, type and name of each member.
     Struct(Vec<(usize, usize, String)>),
-    /// The elements' type and their number.
+    /// The element type and the number of elements.
     Array(usize, usize),
     Other,
 }
 
-/// A variable whose type is a view of shared memory.
+/// A variable with a type that is a view of shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedMemory {
     pub(crate) name: String,
-    /// The type of its elements, if it is that of a buffer.
+    /// The element type, if a buffer can have it.
     pub(crate) element: Option<ElementType>,
     pub(crate) element_bytes: usize,
 }
@@ -115,14 +116,14 @@ pub struct Variable {
     pub r#type: usize,
     /// Its name in Rust.
     pub name: String,
-    /// First lines, lines after the last, and the value between.
+    /// First lines, lines after the last, and the value in between.
     values: Vec<(u32, u32, Vec<Piece>)>,
 }
 
 /// A part of a variable's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Piece {
-    /// None for the only piece.
+    /// The size in bytes; None for the only piece.
     bytes: Option<usize>,
     /// In postfix notation; empty if the compiler has removed the piece.
     words: Vec<Word>,
@@ -151,9 +152,9 @@ enum Operation {
 }
 
 impl DebugInformation {
-    /// What the file beside the PTX file `ptx` says of a kernel of its `text`. Without such a file, or if it is of other
-    /// code, there are no names; then, unless another compiler than `cuda_builder` wrote the PTX, [`missing`](Self::missing)
-    /// says why.
+    /// The debug names of a kernel in `text`, from the file beside the PTX file `ptx`. Without such
+    /// a file, or if it belongs to other code, there are no names. Unless another compiler than
+    /// `cuda_builder` wrote the PTX, [`missing`](Self::missing) then gives the reason.
     pub fn beside(ptx: &Path, text: &str, kernel: &str) -> Self {
         let path = ptx.with_extension("debug");
         match named_file::read_text(&path, MAX_BYTES) {
@@ -163,7 +164,8 @@ impl DebugInformation {
         }
     }
 
-    /// What the text of such a file, `names`, says of a kernel of the PTX `text`. `path` is its name in messages.
+    /// The debug names of a kernel in the PTX `text`, from the contents `names` of such a file.
+    /// `path` is its name in messages.
     pub fn of(path: &Path, text: &str, names: &str, kernel: &str) -> Self {
         let found = parse::parse(&text.replace("\r\n", "\n"), names, kernel, path);
         found.unwrap_or_else(|reason| Self::without_names(&reason))
@@ -173,7 +175,7 @@ impl DebugInformation {
         Self { missing: Some(format!("functions and variables have no names: {reason}")), ..Self::default() }
     }
 
-    /// Why there are no names, in one line.
+    /// Why there are no names, on one line.
     pub fn missing(&self) -> Option<&str> {
         self.missing.as_deref()
     }
@@ -183,7 +185,7 @@ impl DebugInformation {
         self.frames.is_empty()
     }
 
-    /// The frame of an instruction at a line of the PTX; None outside of the kernel.
+    /// The frame of the instruction on a PTX line; None outside the kernel.
     pub fn frame_at(&self, line: u32) -> Option<usize> {
         let after = self.lines.partition_point(|(from, _)| *from <= line);
         after.checked_sub(1).map(|index| self.lines[index].1)
@@ -208,8 +210,8 @@ impl DebugInformation {
         std::iter::successors((frame < self.frames.len()).then_some(frame), caller)
     }
 
-    /// The variables of a frame that are in scope, or have a value, at a line of the PTX. Of several with one name, only
-    /// the innermost is visible.
+    /// The variables in a frame that are in scope or have a value on a PTX line. If several have
+    /// the same name, only the innermost is visible.
     pub fn variables(&self, frame: usize, line: u32) -> Vec<&Variable> {
         let mut visible: Vec<&Variable> = Vec::new();
         let is_visible = |variable: &&Variable| {
@@ -227,12 +229,12 @@ impl DebugInformation {
         visible
     }
 
-    /// Whether the compiler keeps a variable, or a part of it, at a line of the PTX.
+    /// Whether the compiler keeps a variable, or a part of it, on a PTX line.
     pub fn has_value(&self, variable: &Variable, line: u32) -> bool {
         variable.pieces_at(line).is_some_and(|pieces| pieces.iter().any(|piece| !piece.words.is_empty()))
     }
 
-    /// The arrays in shared memory of a frame that have this size in bytes, in the order of their declaration.
+    /// The shared memory arrays in a frame that have this size in bytes, in order of declaration.
     pub(crate) fn shared_arrays(&self, frame: usize, bytes: u64) -> Vec<SharedMemory> {
         self.shared_memory(frame, |of| {
             let (name, parameters) = of.strip_suffix('>')?.split_once('<')?;
@@ -247,7 +249,7 @@ impl DebugInformation {
         .collect()
     }
 
-    /// The kernel's own variables of dynamic shared memory.
+    /// The kernel's own variables in dynamic shared memory.
     pub(crate) fn dynamic_shared(&self) -> Vec<SharedMemory> {
         self.shared_memory(0, |of| {
             let element = of.strip_prefix("DynamicShared<")?.strip_suffix('>')?;
@@ -255,7 +257,8 @@ impl DebugInformation {
         })
     }
 
-    /// The variables of a frame whose type is one of shared memory, of which `element` says the name and the size of an element.
+    /// The variables in a frame with a shared memory type. `element` returns the name and the size
+    /// of an element.
     fn shared_memory<'t>(
         &'t self,
         frame: usize,
@@ -272,7 +275,8 @@ impl DebugInformation {
         found
     }
 
-    /// The kinds of the registers that hold variables, or parts of them, with the first line of the PTX and the one after the last.
+    /// The kinds of the registers that hold variables or parts of them, with the first PTX line and
+    /// the one after the last.
     pub fn registers(&self) -> HashMap<String, Vec<(u32, u32, RegisterKind)>> {
         let mut registers: HashMap<String, Vec<(u32, u32, RegisterKind)>> = HashMap::new();
         for variable in &self.variables {
@@ -292,7 +296,7 @@ impl DebugInformation {
         registers
     }
 
-    /// The kind of the one value that a part of a type is.
+    /// The kind of the part of a type, if the part is a single value.
     fn kind_at(&self, r#type: usize, offset: usize, bytes: usize, depth: usize) -> Option<RegisterKind> {
         let of = &self.types[r#type];
         let is_whole = offset == 0 && bytes == of.bytes;
@@ -313,7 +317,7 @@ impl DebugInformation {
         }
     }
 
-    /// Whether a type is one of `cuda_std`'s views of shared memory.
+    /// Whether a type is one of `cuda_std`'s shared memory views.
     ///
     /// # Panics
     /// If there is no such type.
@@ -332,14 +336,14 @@ impl DebugInformation {
 }
 
 impl Type {
-    /// Whether it is the type of a truth value.
+    /// Whether it is the Boolean type.
     pub fn is_bool(&self) -> bool {
         self.kind == Kind::Bool
     }
 }
 
 impl Variable {
-    /// The pieces of its value at a line of the PTX; None if the compiler has removed it there.
+    /// The pieces of its value on a PTX line; None if the compiler has removed it there.
     fn pieces_at(&self, line: u32) -> Option<&[Piece]> {
         self.values.iter().find(|(from, to, _)| (*from..*to).contains(&line)).map(|(.., pieces)| &pieces[..])
     }

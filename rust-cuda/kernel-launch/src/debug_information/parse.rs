@@ -1,4 +1,4 @@
-//! Reads the file, whose form `cuda_builder` defines.
+//! Parses the file with debug names. `cuda_builder` defines its format.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{DebugInformation, Frame, Kind, NoNames, Operation, Piece, Type, Vari
 
 const TITLE: &str = "debug information, format 2";
 
-/// What `names`, the contents of the file at `path`, say of a kernel of the PTX `text`.
+/// The debug names of a kernel in the PTX `text`, from `names`, the contents of the file at `path`.
 pub(super) fn parse(text: &str, names: &str, kernel: &str, path: &Path) -> Result<DebugInformation, NoNames> {
     let mut information = DebugInformation::default();
     let Some((base, entry)) = entry(text, kernel) else { return Ok(information) };
@@ -70,8 +70,8 @@ pub(super) fn parse(text: &str, names: &str, kernel: &str, path: &Path) -> Resul
     Ok(information)
 }
 
-/// The line of a kernel's name in the PTX, from 1, and its text from there up to the line with `}` alone, of which the
-/// file has the digest.
+/// The line of a kernel's name in the PTX, starting at 1, and its text from there up to the line
+/// with only `}`. The file contains the text's digest.
 fn entry<'t>(text: &'t str, kernel: &str) -> Option<(u32, &'t str)> {
     let is_entry = |line: &str| {
         let name = line.split_once(".entry ").map(|(_, after)| after.trim_start());
@@ -223,7 +223,7 @@ variable\t1\t4-5\t0\tfactor
         let information = read(NAMES).unwrap();
         assert_eq!(information.frames.len(), 2);
         assert_eq!(information.frames[1].call, ("src/lib.rs".to_owned(), 3, 5));
-        // The kernel's name is in line 5.
+        // The kernel's name is on line 5.
         assert_eq!([6, 7, 8, 9, 20].map(|line| information.frame_at(line)), [None, Some(0), Some(0), Some(1), Some(1)]);
         assert_eq!(information.with_callers(1).collect::<Vec<_>>(), [1, 0]);
         let names = |frame, line| {

@@ -1,27 +1,28 @@
-//! Values of variables: from the registers of a warp to text.
+//! Shows the values of variables: converts the registers of a warp to text.
 
 use ptx_interpreter::semantics::{LANES, Lanes};
 
 use super::{DebugInformation, Kind, Operation, Piece, Type, Variable, Word};
 use crate::element_type::ElementType;
 
-/// Nesting beyond which a value's parts are not shown.
+/// Nesting depth beyond which a value's parts are not shown.
 pub(super) const MAX_DEPTH: usize = 8;
 
-/// Maximum number of an array's elements that are shown.
+/// Maximum number of array elements to show.
 const MAX_ELEMENTS: usize = 64;
 
-/// The bytes of a value in one lane; None for those that the compiler has removed.
+/// The bytes of a value in one lane; None for bytes that the compiler has removed.
 pub type Bytes = Vec<Option<u8>>;
 
-/// Names what is at a generic address.
+/// Describes what is at a generic address.
 pub type Show<'s> = dyn Fn(u64) -> Option<String> + 's;
 
-/// Text of a value that no register holds.
+/// Text for a value that is not in any register.
 const REMOVED: &str = "optimized out";
 
 impl DebugInformation {
-    /// The bytes of a variable in each lane, at a line of the PTX. `register` has the bits of a register in each lane.
+    /// The bytes of a variable in each lane on a PTX line. `register` returns a register's bits in
+    /// each lane.
     pub fn bytes(&self, variable: &Variable, line: u32, register: impl Fn(&str) -> Option<Lanes>) -> [Bytes; LANES] {
         let length = self.type_of(variable.r#type).bytes;
         let mut lanes: [Bytes; LANES] = std::array::from_fn(|_| Vec::new());
@@ -39,7 +40,7 @@ impl DebugInformation {
         lanes
     }
 
-    /// A value as text. `address` names what is at a generic address.
+    /// A value as text. `address` describes what is at a generic address.
     ///
     /// # Panics
     /// If there is no such type.
@@ -61,7 +62,7 @@ impl DebugInformation {
             self.show_within(*part, bytes, address, depth + 1)
         };
         match &of.kind {
-            // A structure around one value.
+            // A structure that wraps a single value.
             Kind::Struct(members) if members.len() == 1 => part(&parts[0]),
             Kind::Struct(_) => {
                 let members = parts.iter().map(|member| format!("{}: {}", member.0, part(member)));
@@ -81,7 +82,7 @@ impl DebugInformation {
         }
     }
 
-    /// The name, the offset and the type of each part of a structure or an array; none for other types.
+    /// The name, offset and type of each part of a structure or an array; empty for other types.
     ///
     /// # Panics
     /// If there is no such type.
@@ -100,20 +101,20 @@ impl DebugInformation {
     }
 }
 
-/// The fields of a tuple are `__0`, `__1`, … in debug information.
+/// In debug information, the fields of a tuple are named `__0`, `__1`, ….
 fn field_name(name: &str) -> String {
     let number = name.strip_prefix("__").filter(|number| number.parse::<u8>().is_ok());
     number.unwrap_or(name).to_owned()
 }
 
-/// The bytes of a part, as far as they are there.
+/// The bytes of a part, as far as they exist.
 pub fn slice(bytes: &[Option<u8>], offset: usize, length: usize) -> &[Option<u8>] {
     let start = offset.min(bytes.len());
     &bytes[start..offset.saturating_add(length).min(bytes.len())]
 }
 
 impl Type {
-    /// The type of a buffer's elements with the same values; None for types that no buffer has.
+    /// The buffer element type with the same values; None for types that buffers do not have.
     pub fn element(&self) -> Option<ElementType> {
         match (&self.kind, self.bytes) {
             (Kind::Float, 4) => Some(ElementType::F32),
@@ -239,7 +240,8 @@ mod tests {
         assert_eq!(shown(&information, 6, &[known(&half), vec![None; 4]].concat()), "[0.5, optimized out]");
         assert_eq!(shown(&information, 7, &known(&[1; 16])), format!("0x{}", "01".repeat(16)));
         assert_eq!(shown(&information, 0, &[None; 4]), REMOVED);
-        // A type that contains itself, which no compiler makes, ends.
+        // A type that contains itself does not cause endless recursion. No compiler produces such a
+        // type.
         assert!(shown(&information, 8, &known(&[0; 8])).contains('…'));
     }
 

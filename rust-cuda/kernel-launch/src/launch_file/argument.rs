@@ -1,4 +1,4 @@
-//! Arguments of a launch file.
+//! Arguments in a launch file.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use crate::argument::Argument;
 use crate::element_type::ElementType;
 use crate::named_file;
 
-/// Maximum size of all buffers together, in bytes. A session holds them twice.
+/// Maximum total size of all buffers in bytes. A session holds them twice.
 const MAX_BUFFER_BYTES: usize = 256 << 20;
 
 /// A kernel's argument.
@@ -26,7 +26,7 @@ pub(super) struct FileArgument {
     value: Option<serde_json::Number>,
     /// A value's bytes, in hexadecimal.
     bytes: Option<String>,
-    /// Whether the length of a buffer follows its address, as in a Rust slice; if there is none, it does.
+    /// Whether a buffer's length follows its address, as in a Rust slice. True by default.
     length: Option<bool>,
 }
 
@@ -39,13 +39,13 @@ enum Values {
     Stored(Stored),
 }
 
-/// The bytes of a buffer in a file.
+/// A buffer's bytes in a file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
-    /// A relative path begins at the launch file's directory.
+    /// A relative path starts at the launch file's directory.
     file: PathBuf,
-    /// The ranges of bytes that have been written: first byte, byte after the last. None if all have been.
+    /// The ranges of initialized bytes: first byte, byte after the last. None if all are.
     written: Option<Vec<(usize, usize)>>,
 }
 
@@ -75,7 +75,7 @@ fn problem(text: impl Into<String>) -> ArgumentProblem {
 }
 
 impl FileArgument {
-    /// The file of its buffer, as the launch file names it.
+    /// The file for its buffer, as named in the launch file.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.values {
             Some(Values::Stored(stored)) => Some(Path::new(&stored.file)),
@@ -83,8 +83,8 @@ impl FileArgument {
         }
     }
 
-    /// The argument, with its buffer in the machine's memory. `launch_file` is the file's path, `all_bytes` the size of
-    /// the buffers so far.
+    /// The argument, with its buffer in the machine's memory. `launch_file` is the file's path,
+    /// `all_bytes` the total size of the buffers so far.
     pub(super) fn make(
         &self,
         launch_file: &Path,
@@ -142,7 +142,8 @@ impl FileArgument {
 }
 
 impl Values {
-    /// The bytes of a buffer from its beginning on, none if it is not written. Those in a file are not asked here.
+    /// The initial bytes of a buffer, empty if it is not initialized. Bytes in a file are handled
+    /// elsewhere.
     fn image(&self, element: ElementType, length: usize) -> Result<Vec<u8>, ArgumentProblem> {
         let encode_all = |numbers: &mut dyn Iterator<Item = serde_json::Number>| {
             let mut image = Vec::with_capacity(length * element.bytes());
