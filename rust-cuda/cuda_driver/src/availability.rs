@@ -1,4 +1,4 @@
-//! The check of whether this machine's driver can be used.
+//! Checks whether this machine's driver can be used.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::OnceLock;
@@ -10,8 +10,8 @@ use crate::library::Library;
 use crate::symbol::Symbol;
 use crate::unavailable::{DriverVersion, Unavailable};
 
-/// The functions that every program with a GPU needs: without one of them the driver cannot be used. Others may be
-/// missing; a call of a missing one returns `CUDA_ERROR_NOT_FOUND`.
+/// The functions that every program with a GPU needs. If one of them is missing, the driver cannot
+/// be used. Others may be missing: calling a missing one returns `CUDA_ERROR_NOT_FOUND`.
 const ESSENTIAL: &[&str] = &[
     "cuDriverGetVersion",
     "cuInit",
@@ -52,15 +52,16 @@ static INIT: Symbol<unsafe extern "C" fn(c_uint) -> c_int> = unsafe { Symbol::ne
 #[allow(unsafe_code)]
 static DEVICE_GET_COUNT: Symbol<unsafe extern "C" fn(*mut c_int) -> c_int> = unsafe { Symbol::new("cuDeviceGetCount") };
 
-/// Checks that this machine has a usable CUDA driver and a device. Returns the newest version of CUDA that the driver
-/// supports.
+/// Checks that this machine has a usable CUDA driver and a device. Returns the newest CUDA version
+/// that the driver supports.
 ///
-/// The first call opens the library and calls `cuInit`, which can take some tenths of a second; later calls return the
-/// cached result. If it is Ok, cust can be used without calling `cust::init`.
+/// The first call opens the library and calls `cuInit`, which can take a few tenths of a second.
+/// Later calls return the cached result. If it is Ok, you can use cust without calling
+/// `cust::init`.
 ///
 /// # Errors
-/// The first of these that applies: there is no library, it cannot be loaded, it is too old, it lacks an essential
-/// function, the driver does not start, there is no device.
+/// The first that applies: there is no library, it cannot be loaded, it is too old, it lacks an
+/// essential function, the driver does not start, or there is no device.
 pub fn availability() -> Result<DriverVersion, Unavailable> {
     static AVAILABILITY: OnceLock<Result<DriverVersion, Unavailable>> = OnceLock::new();
     AVAILABILITY.get_or_init(examine).clone()
@@ -73,7 +74,8 @@ fn examine() -> Result<DriverVersion, Unavailable> {
     let missing = |symbol| Unavailable::MissingSymbol { library: path(), symbol };
     let failed = |function, code| Unavailable::Failed { library: path(), function, name: name_of(code), code };
 
-    // The version is checked first: it can be queried before cuInit, and explains other failures of an old driver.
+    // The version is checked first: it can be queried before cuInit, and explains other failures of
+    // an old driver.
     let driver_get_version = DRIVER_GET_VERSION.get().map_err(|_| missing("cuDriverGetVersion"))?;
     let mut code = 0;
     // SAFETY: the function writes one int to the pointer, which is valid.
@@ -90,7 +92,7 @@ fn examine() -> Result<DriverVersion, Unavailable> {
     }
 
     let init = INIT.get().map_err(|_| missing("cuInit"))?;
-    // SAFETY: the flags must be zero.
+    // SAFETY: the flags are zero, as required.
     match unsafe { init(0) } {
         0 => {}
         NO_DEVICE => return Err(Unavailable::NoDevice { library: path(), version }),

@@ -1,6 +1,6 @@
-//! The driver's results: the conversion from integers to the enum, and their names and descriptions.
+//! The driver's results: conversion from integers to the enum, and their names and descriptions.
 //!
-//! Names and descriptions are those of the driver; the table below is the fallback.
+//! Names and descriptions come from the driver. The table below is the fallback.
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -11,8 +11,8 @@ use cust_raw::CUresult;
 use crate::library::Library;
 use crate::symbol::Symbol;
 
-/// The type of `cuGetErrorName` and `cuGetErrorString`, with integers for results. `cust_raw` has an enum of the same
-/// size.
+/// The type of `cuGetErrorName` and `cuGetErrorString`, with integers as results. `cust_raw` has an
+/// enum of the same size.
 type Describe = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 
 // SAFETY: `Describe` is this function's type in cuda.h.
@@ -27,7 +27,7 @@ thread_local! {
     static UNKNOWN: Cell<c_int> = const { Cell::new(CUresult::CUDA_ERROR_UNKNOWN as c_int) };
 }
 
-/// The result with the value `code`; `CUDA_ERROR_UNKNOWN` for those that CUDA 11.4 did not have.
+/// The result with the value `code`; `CUDA_ERROR_UNKNOWN` for results newer than CUDA 11.4.
 pub(crate) fn result_from_code(code: c_int) -> CUresult {
     if code == 0 {
         return CUresult::CUDA_SUCCESS;
@@ -39,9 +39,9 @@ pub(crate) fn result_from_code(code: c_int) -> CUresult {
     result
 }
 
-/// The value of `result` in cuda.h. For `CUDA_ERROR_UNKNOWN` it is the value that the driver returned to this thread
-/// last, such as 912, `CUDA_ERROR_INVALID_CLUSTER_SIZE`, which CUDA 11.4 did not have: call it before another function
-/// of the driver.
+/// The value of `result` in cuda.h. For `CUDA_ERROR_UNKNOWN` it is the value that the driver last
+/// returned to this thread, such as 912, `CUDA_ERROR_INVALID_CLUSTER_SIZE`, which is newer than
+/// CUDA 11.4. So call it before any other driver function.
 pub fn code_of(result: CUresult) -> i32 {
     if result == CUresult::CUDA_ERROR_UNKNOWN { UNKNOWN.get() } else { result as c_int }
 }
@@ -52,7 +52,7 @@ pub(crate) fn name_of(code: c_int) -> String {
     name.unwrap_or(c"an error without a name").to_string_lossy().into_owned()
 }
 
-/// The description of `code` by the driver's `function`, if it has one.
+/// The description of `code` from the driver's `function`, if it has one.
 #[allow(unsafe_code)]
 fn describe(function: &Symbol<Describe>, code: c_int) -> Option<&'static CStr> {
     let function = function.get().ok()?;
@@ -62,11 +62,13 @@ fn describe(function: &Symbol<Describe>, code: c_int) -> Option<&'static CStr> {
     if result != 0 || text.is_null() {
         return None;
     }
-    // SAFETY: the driver returned a C string that lives as long as the driver is loaded, which is never unloaded.
+    // SAFETY: the driver returned a C string that lives as long as the driver is loaded, and it is
+    // never unloaded.
     Some(unsafe { CStr::from_ptr(text) })
 }
 
-/// The fallback description of an error. Without a driver, that of "no device" is the reason why there is no driver.
+/// The fallback description of an error. Without a driver, the text for "no device" says why there
+/// is no driver.
 fn own_text(error: CUresult) -> &'static CStr {
     static NO_DRIVER: OnceLock<Option<CString>> = OnceLock::new();
     let no_driver = || Some(CString::new(Library::get().err()?.to_string()).unwrap_or_default());
@@ -76,7 +78,7 @@ fn own_text(error: CUresult) -> &'static CStr {
     }
 }
 
-/// The name of `error`, as in cuda.h: `CUDA_ERROR_NO_DEVICE`. It always succeeds.
+/// Writes the name of `error` from cuda.h, such as `CUDA_ERROR_NO_DEVICE`. It always succeeds.
 ///
 /// # Safety
 /// `out` is a valid out-pointer.
@@ -89,7 +91,7 @@ unsafe extern "C" fn cuGetErrorName(error: CUresult, out: *mut *const c_char) ->
     CUresult::CUDA_SUCCESS
 }
 
-/// The description of `error`, which cust displays. It always succeeds.
+/// Writes the description of `error`, which cust displays. It always succeeds.
 ///
 /// # Safety
 /// `out` is a valid out-pointer.
@@ -105,7 +107,7 @@ unsafe extern "C" fn cuGetErrorString(error: CUresult, out: *mut *const c_char) 
 /// Defines the lookup functions from the table of results. The compiler checks that the table is complete.
 macro_rules! results {
     ($($result:ident = $text:literal;)*) => {
-        /// The result with the value `code`, if CUDA 11.4 had it.
+        /// The result with the value `code`, if CUDA 11.4 has it.
         fn from_code(code: c_int) -> Option<CUresult> {
             $(const $result: c_int = CUresult::$result as c_int;)*
             match code {
@@ -239,7 +241,7 @@ mod tests {
     fn unknown_codes_become_the_unknown_error() {
         assert_eq!(result_from_code(0), CUresult::CUDA_SUCCESS);
         assert_eq!(result_from_code(100), CUresult::CUDA_ERROR_NO_DEVICE);
-        // CUDA_ERROR_DEVICE_UNAVAILABLE came with CUDA 11.7.
+        // CUDA_ERROR_DEVICE_UNAVAILABLE was added in CUDA 11.7.
         for code in [46, 998, 1000, -1, c_int::MAX] {
             assert_eq!(result_from_code(code), CUresult::CUDA_ERROR_UNKNOWN, "{code}");
         }

@@ -1,8 +1,9 @@
-//! Forwarders: functions with the names of the driver's, each of which calls the library's.
+//! Forwarders: functions with the driver's function names. Each calls the library's function.
 //!
-//! They are the functions that cust 0.3.2 calls, and those that a program calls through `cust::sys` because cust has no
-//! wrapper: stream capture and graphs, cooperative launches, page-locked memory with flags, occupancy with flags. A
-//! missing function is a linker error: add its line with the signature in `cust_raw`, which the compiler compares.
+//! These are the functions that cust 0.3.2 calls, and the ones that programs call through
+//! `cust::sys` because cust has no wrapper: stream capture and graphs, cooperative launches,
+//! page-locked memory with flags, occupancy with flags. A missing function is a linker error. To
+//! fix it, add a line with its signature from `cust_raw`; the compiler compares both.
 
 use std::ffi::{c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
 
@@ -15,13 +16,13 @@ use crate::symbol::{Symbol, lookup_failure};
 macro_rules! forward {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?);)*) => {
         $(
-            // The signature is that of `cust_raw`, which bindgen made from NVIDIA's cuda.h.
+            // The signature in `cust_raw`, which bindgen generated from NVIDIA's cuda.h.
             const _: unsafe extern "C" fn($($type),*) -> CUresult = cust_raw::$name;
 
             #[allow(unsafe_code, non_snake_case)]
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($argument: $type),*) -> CUresult {
-                // The result is an integer, because a newer driver has errors that `CUresult` lacks.
+                // The result is an integer because a newer driver has errors that `CUresult` lacks.
                 type Function = unsafe extern "C" fn($($type),*) -> c_int;
                 // SAFETY: `Function` is the function's type, compared above; a C enum is passed as an int.
                 static SYMBOL: Symbol<Function> = unsafe { Symbol::new(stringify!($name)) };
@@ -33,13 +34,13 @@ macro_rules! forward {
             }
         )*
 
-        /// The names of the driver's functions that this crate defines.
+        /// The names of the driver functions that this crate defines.
         pub const SYMBOLS: &[&str] = &["cuGetErrorName", "cuGetErrorString", $(stringify!($name)),*];
     };
 }
 
 forward! {
-    // Initialisation, devices.
+    // Initialization, devices.
     fn cuInit(Flags: c_uint);
     fn cuDriverGetVersion(driverVersion: *mut c_int);
     fn cuDeviceGet(device: *mut CUdevice, ordinal: c_int);

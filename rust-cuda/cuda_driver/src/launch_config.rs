@@ -1,4 +1,5 @@
-//! Thread block clusters and dependent launches, which `cust_raw`'s bindings of CUDA 11.4 lack.
+//! Thread block clusters and dependent launches, which are missing from `cust_raw`'s CUDA 11.4
+//! bindings.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -13,7 +14,7 @@ const NON_PORTABLE_CLUSTER_SIZE_ALLOWED: c_int = 14;
 /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`
 const PROGRAMMATIC_STREAM_SERIALIZATION: c_int = 6;
 
-/// A launch, as the driver's `CUlaunchConfig` has it.
+/// A launch in the layout of the driver's `CUlaunchConfig`.
 #[repr(C)]
 struct LaunchConfig {
     grid: [c_uint; 3],
@@ -24,7 +25,8 @@ struct LaunchConfig {
     attribute_count: c_uint,
 }
 
-/// An attribute of a launch, as the driver's `CUlaunchAttribute` has it: a union of 64 bytes at an offset of 8.
+/// A launch attribute in the layout of the driver's `CUlaunchAttribute`: a union of 64 bytes at an
+/// offset of 8.
 #[repr(C)]
 struct LaunchAttribute {
     id: c_int,
@@ -32,14 +34,14 @@ struct LaunchAttribute {
     value: [u64; 8],
 }
 
-/// Permits clusters of more than 8 blocks in launches of `function`; a GPU may refuse them nevertheless
-/// (`cuFuncSetAttribute`).
+/// Permits clusters of more than 8 blocks in launches of `function` (`cuFuncSetAttribute`). A GPU
+/// may still reject them.
 ///
 /// # Safety
 /// The function belongs to a loaded module.
 #[allow(unsafe_code)]
 pub unsafe fn allow_large_clusters(function: CUfunction) -> CUresult {
-    // An integer in place of cust_raw's enum, which has no such attribute.
+    // An integer instead of cust_raw's enum, which lacks this attribute.
     type Function = unsafe extern "C" fn(CUfunction, c_int, c_int) -> c_int;
     // SAFETY: `Function` is the function's type: a C enum is passed as an int.
     static SYMBOL: Symbol<Function> = unsafe { Symbol::new("cuFuncSetAttribute") };
@@ -50,14 +52,14 @@ pub unsafe fn allow_large_clusters(function: CUfunction) -> CUresult {
     }
 }
 
-/// The number of clusters of `function`, which was compiled for a cluster size, that can be resident on the GPU at once
-/// (`cuOccupancyMaxActiveClusters`).
+/// The number of clusters of `function` that can be resident on the GPU at once
+/// (`cuOccupancyMaxActiveClusters`). The function must have been compiled for a cluster size.
 ///
 /// # Errors
 /// The driver's error; `CUDA_ERROR_NOT_FOUND` if the driver is older than CUDA 11.8.
 ///
 /// # Safety
-/// The function belongs to a loaded module, whose context is current.
+/// The function belongs to a loaded module of the current context.
 #[allow(unsafe_code)]
 pub unsafe fn max_active_clusters(
     function: CUfunction,
@@ -66,7 +68,8 @@ pub unsafe fn max_active_clusters(
     shared_bytes: u32,
 ) -> Result<u32, CUresult> {
     type Function = unsafe extern "C" fn(*mut c_int, CUfunction, *const LaunchConfig) -> c_int;
-    // SAFETY: `Function` is the function's type in NVIDIA's cuda.h, and so is the layout of `LaunchConfig`.
+    // SAFETY: `Function` is the function's type in NVIDIA's cuda.h, and `LaunchConfig` has the
+    // layout defined there.
     static SYMBOL: Symbol<Function> = unsafe { Symbol::new("cuOccupancyMaxActiveClusters") };
     let query = SYMBOL.get().map_err(|reason| lookup_failure("cuOccupancyMaxActiveClusters", reason))?;
     let (stream, attributes) = (std::ptr::null_mut(), std::ptr::null_mut());
@@ -79,12 +82,14 @@ pub unsafe fn max_active_clusters(
     }
 }
 
-/// Launches `function` so that it may begin before the launch before it in the stream has ended (`cuLaunchKernelEx` with the attribute
-/// of programmatic stream serialization). `CUDA_ERROR_NOT_FOUND` if the driver is older than CUDA 11.8.
+/// Launches `function` and lets it start before the previous launch in the stream has finished
+/// (`cuLaunchKernelEx` with the programmatic stream serialization attribute). Returns
+/// `CUDA_ERROR_NOT_FOUND` if the driver is older than CUDA 11.8.
 ///
 /// # Safety
-/// As for `cuLaunchKernel`; before it has waited for the launch before, the kernel accesses nothing that that one writes, and
-/// writes nothing that it accesses.
+/// As for `cuLaunchKernel`. In addition, until the kernel has waited for the previous launch, it
+/// accesses nothing that the previous launch writes, and writes nothing that the previous launch
+/// accesses.
 #[allow(unsafe_code)]
 pub unsafe fn launch_dependent(
     function: CUfunction,
@@ -94,13 +99,14 @@ pub unsafe fn launch_dependent(
     parameters: *mut *mut c_void,
 ) -> CUresult {
     type Function = unsafe extern "C" fn(*const LaunchConfig, CUfunction, *mut *mut c_void, *mut *mut c_void) -> c_int;
-    // SAFETY: `Function` is the function's type in NVIDIA's cuda.h, and so are the layouts of `LaunchConfig` and `LaunchAttribute`.
+    // SAFETY: `Function` is the function's type in NVIDIA's cuda.h, and `LaunchConfig` and
+    // `LaunchAttribute` have the layouts defined there.
     static SYMBOL: Symbol<Function> = unsafe { Symbol::new("cuLaunchKernelEx") };
     let launch = match SYMBOL.get() {
         Ok(launch) => launch,
         Err(reason) => return lookup_failure("cuLaunchKernelEx", reason),
     };
-    // The value is an int, 1, in the union's first bytes.
+    // The value is the int 1 in the union's first bytes.
     let mut attribute =
         LaunchAttribute { id: PROGRAMMATIC_STREAM_SERIALIZATION, padding: 0, value: [1, 0, 0, 0, 0, 0, 0, 0] };
     let config = LaunchConfig { grid, block, shared_bytes, stream, attributes: &raw mut attribute, attribute_count: 1 };
@@ -108,7 +114,8 @@ pub unsafe fn launch_dependent(
     result_from_code(unsafe { launch(&raw const config, function, parameters, std::ptr::null_mut()) })
 }
 
-/// The version of CUDA that the driver supports, 1000 · major + 10 · minor; 0 if it does not say.
+/// The CUDA version that the driver supports, as 1000 · major + 10 · minor; 0 if the driver does
+/// not report it.
 #[allow(unsafe_code)]
 pub fn driver_version() -> u32 {
     let mut version = 0;

@@ -1,10 +1,11 @@
-//! The CUDA driver API, loaded at run time, so that a program with cust links and starts on every machine.
+//! The CUDA driver API, loaded at run time, so programs with cust link and start on every machine.
 //!
-//! cust calls driver functions such as `cuInit` and `cuLaunchKernel`, which are normally linked from NVIDIA's libcuda:
-//! without it such a program neither links nor starts. This crate defines functions of those names. The first call
-//! opens the driver's library; each function looks its symbol up once and forwards every call.
+//! cust calls driver functions such as `cuInit` and `cuLaunchKernel`, which are normally linked
+//! from NVIDIA's libcuda: without it such a program neither links nor starts. This crate defines
+//! functions with these names. The first call opens the driver's library. Each function looks up
+//! its symbol once and forwards every call.
 //!
-//! A program checks the availability before it uses a GPU:
+//! Check the availability before you use a GPU:
 //!
 //! ```
 //! match cuda_driver::availability() {
@@ -13,7 +14,8 @@
 //! }
 //! ```
 //!
-//! A program that does not must still refer to the crate, or it is not linked: `use cuda_driver as _;`.
+//! A program that does not check must still refer to the crate, or the crate is not linked:
+//! `use cuda_driver as _;`.
 //!
 //! # Results without a driver call
 //!
@@ -21,17 +23,18 @@
 //! |---|---|
 //! | the library cannot be opened | `CUDA_ERROR_NO_DEVICE`, in cust `CudaError::NoDevice` |
 //! | the library lacks the function | `CUDA_ERROR_NOT_FOUND`, and [`missing_symbols`] names it |
-//! | the driver returns an error that CUDA 11.4 did not have | `CUDA_ERROR_UNKNOWN`, of which [`code_of`] has the value |
+//! | the driver returns an error newer than CUDA 11.4 | `CUDA_ERROR_UNKNOWN`; [`code_of`] returns the value |
 //!
-//! The last is necessary because `cust_raw` has the results as a Rust enum, in which any other value is undefined
-//! behaviour. `cuGetErrorName` and `cuGetErrorString` always succeed: cust's errors are displayed through the latter,
-//! and a failing `Display` panics in `to_string`.
+//! The last case is necessary because `cust_raw` represents results as a Rust enum, where any other
+//! value is undefined behavior. `cuGetErrorName` and `cuGetErrorString` always succeed: cust
+//! displays its errors through the latter, and a failing `Display` panics in `to_string`.
 //!
 //! # The driver's library
 //!
-//! `libcuda.so.1` on the dynamic linker's search path, else at its path in WSL, NixOS and containers; on Windows
-//! `nvcuda.dll`. The environment variable `CUDA_DRIVER_LIBRARY` overrides it; tests set it to a stand-in, or to a file
-//! that does not exist.
+//! The library is `libcuda.so.1` on the dynamic linker's search path, otherwise at its path in WSL,
+//! NixOS and containers; on Windows it is `nvcuda.dll`. The environment variable
+//! `CUDA_DRIVER_LIBRARY` overrides it. Tests set it to a stand-in, or to a file that does not
+//! exist.
 
 mod availability;
 mod error;

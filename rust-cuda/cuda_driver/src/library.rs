@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use crate::unavailable::Unavailable;
 
-/// Paths of the driver's library. The dynamic linker finds the first on most systems; the others are the paths in WSL,
-/// in NixOS, and in containers that mount the driver.
+/// Paths of the driver's library. The dynamic linker finds the first on most systems. The others
+/// are the paths in WSL, in NixOS, and in containers that mount the driver.
 #[cfg(not(any(windows, target_os = "macos")))]
 const CANDIDATES: &[&str] = &[
     "libcuda.so.1",
@@ -24,25 +24,26 @@ const CANDIDATES: &[&str] = &["libcuda.dylib"];
 /// The opened library.
 pub(crate) struct Library {
     handle: libloading::Library,
-    /// The file that it was opened from: the full path if the system reports it, else the name that was opened.
+    /// The file that it was opened from: the full path if the system reports it, otherwise the name
+    /// that was opened.
     pub(crate) path: PathBuf,
 }
 
 impl Library {
-    /// The library, opened by the first call, or why it cannot be opened.
+    /// Returns the library, or the reason why it cannot be opened. The first call opens it.
     pub(crate) fn get() -> Result<&'static Self, &'static Unavailable> {
         static LIBRARY: OnceLock<Result<Library, Unavailable>> = OnceLock::new();
         LIBRARY.get_or_init(Self::open).as_ref()
     }
 
-    /// The address of the function `name`, if the library has one.
+    /// The address of the function `name`, if the library contains it.
     ///
     /// # Safety
     /// `F` is the type of that function, an `unsafe extern "C" fn`.
     #[allow(unsafe_code)]
     pub(crate) unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
-        // SAFETY: the caller guarantees the type `F`. The address outlives the symbol, because the library is never
-        // closed.
+        // SAFETY: the caller guarantees the type `F`. The address outlives the symbol, because the
+        // library is never closed.
         unsafe { self.handle.get::<F>(name) }.ok().map(|symbol| *symbol)
     }
 
@@ -66,17 +67,19 @@ impl Library {
                 Err(error) => errors.push(error),
             }
         }
-        // A library that exists and cannot be loaded is a more specific error than a missing one.
+        // Prefer the error of a library that exists but cannot be loaded to the error of a missing
+        // library.
         let specific = errors.iter().position(|error| !matches!(error, Unavailable::NoLibrary { .. }));
         Err(errors.swap_remove(specific.unwrap_or(0)))
     }
 
     #[allow(unsafe_code)]
     fn open_file(file: &Path) -> Result<Self, Unavailable> {
-        // SAFETY: opening runs the library's initialisers. They are those of NVIDIA's driver, which may be opened with
-        // dlopen, or those of a file that the user has chosen in the environment.
+        // SAFETY: opening runs the library's initializers. They belong to NVIDIA's driver, which
+        // supports dlopen, or to a file that the user chose in the environment.
         let handle = unsafe { libloading::Library::new(file) }.map_err(|error| {
-            // libloading's error names the call, dlopen; its source is the dynamic linker's message.
+            // libloading's error only names the call, dlopen. Its source is the dynamic linker's
+            // message.
             let reason = error.source().map_or_else(|| error.to_string(), ToString::to_string);
             match is_absence(file, &reason) {
                 true => Unavailable::NoLibrary { library: file.to_path_buf() },
@@ -90,8 +93,8 @@ impl Library {
         Ok(library)
     }
 
-    /// The file that the dynamic linker found, with links resolved. Its name has the driver's version:
-    /// libcuda.so.550.54.14.
+    /// The file that the dynamic linker found, with links resolved. Its name contains the driver's
+    /// version: libcuda.so.550.54.14.
     #[cfg(unix)]
     #[allow(unsafe_code)]
     fn loaded_from(&self) -> Option<PathBuf> {
@@ -106,7 +109,7 @@ impl Library {
             dli_sname: std::ptr::null(),
             dli_saddr: std::ptr::null_mut(),
         };
-        // SAFETY: dladdr takes any address, and writes to `information` only.
+        // SAFETY: dladdr accepts any address, and writes only to `information`.
         let found = unsafe { libc::dladdr(address as *const libc::c_void, &raw mut information) };
         if found == 0 || information.dli_fname.is_null() {
             return None;
@@ -124,24 +127,26 @@ impl Library {
 
 /// The file that the driver's library was opened from; None if it cannot be opened.
 ///
-/// On Windows it is the name that was opened, elsewhere the full path with links resolved.
+/// On Windows it is the name that was opened; elsewhere it is the full path with links resolved.
 pub fn library_path() -> Option<&'static Path> {
     Library::get().ok().map(|library| library.path.as_path())
 }
 
-/// Whether `reason`, the dynamic linker's message, says that `file` itself is missing, not one of its dependencies.
+/// Whether `reason`, the dynamic linker's message, says that `file` itself is missing and not one
+/// of its dependencies.
 ///
-/// There is no error code, only the message: "no such file" of glibc, musl and macOS.
+/// There is no error code, only the message: "no such file" from glibc, musl and macOS.
 #[cfg(not(windows))]
 fn is_absence(file: &Path, reason: &str) -> bool {
     let reason = reason.to_lowercase();
     reason.contains("no such file") && reason.contains(&file.to_string_lossy().to_lowercase())
 }
 
-/// Whether `reason`, the system's message, says that `file` itself is missing, not one of its dependencies.
+/// Whether `reason`, the system's message, says that `file` itself is missing and not one of its
+/// dependencies.
 ///
-/// ERROR_MOD_NOT_FOUND is of either. So the file is looked for where LoadLibrary does: in the program's folder, the
-/// system's, the current one, and those of PATH.
+/// ERROR_MOD_NOT_FOUND can mean either. So search for the file where LoadLibrary does: in the
+/// program's folder, the system's folder, the current folder, and the folders in PATH.
 #[cfg(windows)]
 fn is_absence(file: &Path, reason: &str) -> bool {
     if !reason.contains("os error 126") {

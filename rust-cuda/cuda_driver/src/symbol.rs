@@ -1,4 +1,4 @@
-//! A function of the driver, looked up on its first call.
+//! A driver function, looked up on its first call.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -6,14 +6,16 @@ use cust_raw::CUresult;
 
 use crate::library::Library;
 
-/// The functions that were called, but are missing from the driver's library, in the order of their first calls.
+/// The functions that were called but are missing from the driver's library, in the order of their
+/// first calls.
 static MISSING: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
-/// The names of the functions that this process has called, but that the driver lacks, in the order of their first
-/// calls.
+/// The names of the functions that this process has called but the driver lacks, in the order of
+/// their first calls.
 ///
-/// Each such call returned `CUDA_ERROR_NOT_FOUND`, in cust `CudaError::NotFound`, which the driver also returns for a
-/// kernel that a module lacks. An error message can list the functions and suggest a newer driver.
+/// Each such call returned `CUDA_ERROR_NOT_FOUND`, in cust `CudaError::NotFound`. The driver also
+/// returns this for a kernel that a module lacks. An error message can list the functions and
+/// suggest a newer driver.
 pub fn missing_symbols() -> Vec<&'static str> {
     MISSING.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
@@ -49,8 +51,8 @@ impl<F: Copy> Symbol<F> {
     }
 }
 
-/// Returns `reason`, with which the lookup of the function `name` failed, and records the name in [`MISSING`] if the
-/// driver lacks the function.
+/// Returns `reason`, the error from the lookup of the function `name`. Records the name in
+/// [`MISSING`] if the driver lacks the function.
 #[cold]
 pub(crate) fn lookup_failure(name: &'static str, reason: CUresult) -> CUresult {
     if reason == CUresult::CUDA_ERROR_NOT_FOUND {

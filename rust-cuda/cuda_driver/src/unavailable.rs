@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::fmt;
 use std::path::PathBuf;
 
-/// The newest version of CUDA that a driver supports. A newer version compares as greater.
+/// The newest CUDA version that a driver supports. Newer versions compare as greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DriverVersion {
     /// The 12 of 12.4.
@@ -14,11 +14,11 @@ pub struct DriverVersion {
 }
 
 impl DriverVersion {
-    /// The oldest supported version: the first with all functions that cust needs at start-up, such as
-    /// `cuDevicePrimaryCtxRelease_v2`. Driver 450 (2020) has it.
+    /// The oldest supported version: the first with all functions that cust needs at startup, such
+    /// as `cuDevicePrimaryCtxRelease_v2`. Driver 450 (2020) supports it.
     pub const MIN_SUPPORTED: Self = Self { major: 11, minor: 0 };
 
-    /// Decodes the driver's version number, which is 12040 for 12.4.
+    /// Decodes the driver's version number, such as 12040 for 12.4.
     pub(crate) fn from_code(code: c_int) -> Self {
         let code = code.unsigned_abs();
         Self { major: code / 1000, minor: code % 1000 / 10 }
@@ -31,13 +31,14 @@ impl fmt::Display for DriverVersion {
     }
 }
 
-/// The way out where there is no driver.
+/// What to do if there is no driver.
 const NO_LIBRARY_HINT: &str = match cfg!(target_os = "macos") {
     true => "NVIDIA makes none for macOS since 2019; a machine with Linux or Windows can have one",
     false => "to use an NVIDIA GPU, install the NVIDIA driver",
 };
 
-/// Why CUDA cannot be used on this machine. Displayed, it is one line with a hint on how to fix it.
+/// Why CUDA cannot be used on this machine. It is displayed as one line with a hint on how to fix
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
     /// The driver's library is not installed.
@@ -74,7 +75,7 @@ pub enum Unavailable {
         /// The function's name.
         symbol: &'static str,
     },
-    /// The driver finds no GPU.
+    /// The driver does not find a GPU.
     #[error(
         "the CUDA driver {library} (CUDA {version}) finds no device: check that `nvidia-smi` lists one and that \
          CUDA_VISIBLE_DEVICES does not hide it"
@@ -85,14 +86,14 @@ pub enum Unavailable {
         /// The newest version that the driver supports.
         version: DriverVersion,
     },
-    /// The driver's initialisation failed.
+    /// The driver's initialization failed.
     #[error("the CUDA driver {library} does not start, {function} returned {name} ({code}): {}", hint(*code))]
     Failed {
         /// The file.
         library: PathBuf,
-        /// The function that failed: `cuInit`, or one called right before or after it.
+        /// The function that failed: `cuInit`, or a function called right before or after it.
         function: &'static str,
-        /// The name of its result, as in cuda.h.
+        /// The name of its result in cuda.h.
         name: String,
         /// The value of its result.
         code: i32,

@@ -1,4 +1,5 @@
-//! `availability` distinguishes the failures of a machine's driver, and its message has a hint on how to fix each.
+//! `availability` distinguishes the possible failures of a machine's driver, and each message has a
+//! hint on how to fix it.
 
 mod support;
 

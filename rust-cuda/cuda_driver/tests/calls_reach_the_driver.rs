@@ -1,5 +1,6 @@
-//! Calls reach drivers that the emulator is not: one that reads each field of a structure, that lacks functions, or that returns a result
-//! of a newer CUDA. cuda_emulator's tests on cust have the others.
+//! Calls reach drivers that differ from the emulator: one that reads each field of a structure, one
+//! that lacks functions, and one that returns a result from a newer CUDA version. cuda_emulator's
+//! tests with cust cover the rest.
 
 mod support;
 

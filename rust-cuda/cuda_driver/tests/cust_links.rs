@@ -1,7 +1,8 @@
-//! The crate defines every driver function that cust refers to, so that programs with cust link.
+//! The crate defines every driver function that cust refers to, so programs with cust link.
 //!
-//! There are two kinds. The references of cust's compiled library are read from the file. Those of its generic
-//! functions are in the programs that instantiate them: this test's program refers to all of cust, and it links.
+//! There are two kinds of references. Those in cust's compiled library are read from the file.
+//! Those in its generic functions are in the programs that instantiate them: this test's program
+//! refers to all of cust, and it links.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -138,7 +139,7 @@ fn a_program_with_all_of_cust_links() {
     assert!(std::hint::black_box(functions).iter().all(|function| !function.is_null()));
 }
 
-/// The files of cust's compiled library, one for each configuration that it was compiled in.
+/// The files of cust's compiled library, one for each configuration in which it was compiled.
 fn compiled_cust() -> Vec<PathBuf> {
     let program = std::env::current_exe().unwrap();
     let files = fs::read_dir(program.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
@@ -148,7 +149,7 @@ fn compiled_cust() -> Vec<PathBuf> {
         .collect()
 }
 
-/// `bytes` as the name of a function of the driver, `cu` and a capital: `cuInit`.
+/// `bytes` as the name of a driver function, `cu` followed by a capital letter: `cuInit`.
 fn driver_function(bytes: &[u8]) -> Option<&str> {
     let name = std::str::from_utf8(bytes).ok()?;
     let rest = name.strip_prefix("cu")?;

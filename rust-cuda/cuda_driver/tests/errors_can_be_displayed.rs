@@ -1,4 +1,5 @@
-//! cust's errors can be displayed on every machine, although cust takes their descriptions from the driver.
+//! cust's errors can be displayed on every machine, although cust takes their descriptions from the
+//! driver.
 
 mod support;
 
@@ -48,6 +49,6 @@ fn name(error: CUresult) -> &'static CStr {
     // SAFETY: `name` is a valid out-pointer.
     let result = unsafe { cuGetErrorName(error, &raw mut name) };
     assert_eq!(result, CUresult::CUDA_SUCCESS);
-    // SAFETY: the call succeeded, so `name` is a C string, which is never freed.
+    // SAFETY: the call succeeded, so `name` is a C string that is never freed.
     unsafe { CStr::from_ptr(name) }
 }

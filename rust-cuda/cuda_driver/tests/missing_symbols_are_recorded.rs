@@ -1,4 +1,4 @@
-//! A function that the driver lacks can be called: the call fails, and the name is recorded.
+//! Calling a function that the driver lacks fails and records the function's name.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! Support for tests that need a GPU, or PTX.
+//! Support for tests that need a GPU or PTX.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,10 +8,10 @@ use test_support::{Need, skip};
 
 /// Whether a test that needs a GPU can run: `if !gpu_testing::require_gpu() { return; }`.
 ///
-/// If there is none, the test is recorded as skipped, with the reason.
+/// Without a GPU, the test is recorded as skipped, with the reason.
 ///
 /// # Panics
-/// If there is none and the environment has `GPU_TESTS=require`.
+/// If there is no GPU and the environment has `GPU_TESTS=require`.
 #[must_use]
 #[track_caller]
 pub fn require_gpu() -> bool {
@@ -20,24 +20,25 @@ pub fn require_gpu() -> bool {
     false
 }
 
-/// The variants for a test that runs each: none of them, with the test recorded as skipped, if they are stale
-/// ([`require_ptx`]).
+/// The variants for a test that runs each of them. If they are stale, returns none and records the
+/// test as skipped ([`require_ptx`]).
 ///
 /// # Panics
-/// If they are, and the environment has `PTX_TESTS=require`.
+/// If they are stale and the environment has `PTX_TESTS=require`.
 #[must_use]
 #[track_caller]
 pub fn fresh_ptx(variants: &'static [PtxVariant]) -> &'static [PtxVariant] {
     if require_ptx(variants) { variants } else { &[] }
 }
 
-/// Whether a test that runs PTX, or looks into it, can do so: `if !gpu_testing::require_ptx(&kernels::PTX) { return; }`.
+/// Whether a test that runs or inspects PTX can do so:
+/// `if !gpu_testing::require_ptx(&kernels::PTX) { return; }`.
 ///
-/// If the PTX is older than the kernels, since they were changed on a machine without a toolchain for PTX, the test is
-/// recorded as skipped, with the reason.
+/// The PTX is older than the kernels if they were changed on a machine without a toolchain for PTX.
+/// The test is then recorded as skipped, with the reason.
 ///
 /// # Panics
-/// If it is, and the environment has `PTX_TESTS=require`.
+/// If the PTX is stale and the environment has `PTX_TESTS=require`.
 #[must_use]
 #[track_caller]
 pub fn require_ptx(variants: &[PtxVariant]) -> bool {
@@ -46,11 +47,11 @@ pub fn require_ptx(variants: &[PtxVariant]) -> bool {
     false
 }
 
-/// The files below a folder of kernels' sources, by the names that their PTX has for them: those in the folder begin with `name`, as
-/// "kernels/src".
+/// The files below a folder of kernel sources, by their names in the PTX. The names begin with
+/// `name`, such as "kernels/src".
 ///
 /// # Panics
-/// If there is no such folder, or a file that is no text.
+/// If there is no such folder, or a file is not text.
 #[must_use]
 pub fn kernel_sources(folder: &Path, name: &str) -> BTreeMap<String, String> {
     let entries = folder.read_dir().unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

@@ -1,4 +1,4 @@
-//! The answers to requests.
+//! Answers requests.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::request::{MAX_ORDERS, ProgramError, Request, options, traced};
 use crate::results::contents;
 use crate::trace::trace;
 
-/// Why a request has no answer, in one line.
+/// Why a request cannot be answered, on one line.
 #[derive(Debug, Error)]
 enum NoAnswer {
     #[error("the number of schedules must be from 1 to {MAX_ORDERS}, got {0}")]
@@ -48,16 +48,16 @@ enum NoAnswer {
 struct Kernel<'a> {
     /// Its name in the PTX.
     name: &'a str,
-    /// Its name in the source, as far as the PTX tells it.
+    /// Its name in the source, as far as it can be derived from the PTX.
     demangled: String,
     parameters: Vec<Parameter<'a>>,
     /// The block size that every launch must have (`.reqntid`).
     required_block: Option<[u32; 3]>,
     /// The block size with the maximum number of threads (`.maxntid`). Other shapes are valid too.
     max_block: Option<[u32; 3]>,
-    /// Shared memory of a block that the PTX declares, in bytes.
+    /// Shared memory per block declared in the PTX, in bytes.
     static_shared_bytes: usize,
-    /// Whether it has a shared array whose size the launch sets.
+    /// Whether it has a shared array with a size that the launch sets.
     has_dynamic_shared: bool,
 }
 
@@ -95,21 +95,25 @@ impl<'a> Kernel<'a> {
 
 /// Answers a request.
 ///
-/// - `{"task": "kernels", "ptx": TEXT}`: `kernels` that can be launched, with their demangled names, parameters, block
-///   sizes and shared memory, and `refused` ones with the reason and its line.
-/// - `{"task": "check", "ptx": TEXT, "names": TEXT, "launch": LAUNCH, "orders": 2, "seed": 0}`: `check`, what
-///   `kernel-check --json` writes, `sentences`, its faults in words, and `buffers` after the launch. LAUNCH is a
-///   [launch file](kernel_launch::LaunchFile) whose `ptx` is a name in messages; `names` is the file beside the PTX, and
-///   may be missing. `"files": {FILE: TEXT}` in place of both are the sources of the kernel's crate, which
+/// - `{"task": "kernels", "ptx": TEXT}`: returns `kernels`, the kernels that can be launched, with
+///   their demangled names, parameters, block sizes and shared memory, and `refused`, the
+///   unsupported kernels with the reason and its line.
+/// - `{"task": "check", "ptx": TEXT, "names": TEXT, "launch": LAUNCH, "orders": 2, "seed": 0}`:
+///   returns `check`, the output of `kernel-check --json`, `sentences`, its errors in words, and
+///   `buffers` after the launch. LAUNCH is a [launch file](kernel_launch::LaunchFile); its `ptx` is
+///   only a name for messages. `names` is the contents of the file beside the PTX, and may be
+///   omitted. Instead of both, `"files": {FILE: TEXT}` has the sources of the kernel's crate, which
 ///   [`kernel_language`] compiles.
-/// - `{"task": "trace", …, "schedule": "descending"}`, else as `check`: also `faults`, each with its class, one plain sentence,
-///   its lines, threads and element; and `trace`, what each thread reads and writes in the schedule, which is the first
-///   fault's or ascending if none is given. `buffers` are as after the trace.
-/// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`: `html`, the page
-///   that plays the run.
+/// - `{"task": "trace", …, "schedule": "descending"}`: returns the same as `check`, and `faults`
+///   and `trace`. Each of the `faults` has its class, one plain sentence, its lines, threads and
+///   element. `trace` lists what each thread reads and writes in the schedule. Without a schedule,
+///   it is the first error's schedule, or ascending. `buffers` has the contents after the trace.
+/// -
+///   `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`:
+///   returns `html`, the page that plays the recording.
 ///
-/// What is wrong with a request is its `error`, in one line; `place` has the `file`, the `line` and the `column` of a source that
-/// is refused, and the reason as `text`.
+/// If a request is invalid, the answer has an `error` on one line. If a source is rejected, `place`
+/// has the `file`, `line` and `column`, and the reason as `text`.
 pub fn answer(request: &str) -> String {
     let answered = serde_json::from_str(request).map_err(NoAnswer::from).and_then(answer_to);
     answered.unwrap_or_else(|error| {

@@ -1,16 +1,16 @@
-//! The functions that the page calls: it writes a request to the place that `request` returns, calls `run`, and reads
-//! the answer, of the length that `run` returns, at `answer`.
+//! The functions that the page calls. It writes a request to the address that `request` returns and
+//! calls `run`, which returns the answer's length. It then reads the answer at `answer`.
 
 #![allow(unsafe_code, reason = "exported names alone; nothing here reads or writes by a pointer")]
 
 use std::cell::RefCell;
 
 thread_local! {
-    /// The request, then its answer. The module has one thread.
+    /// The request, replaced by its answer. The module has a single thread.
     static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The address of `bytes` bytes for a request.
+/// Allocates `bytes` bytes for a request, and returns their address.
 #[unsafe(no_mangle)]
 extern "C" fn request(bytes: usize) -> *mut u8 {
     TEXT.with_borrow_mut(|text| {

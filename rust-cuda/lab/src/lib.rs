@@ -1,7 +1,8 @@
-//! Checks and recordings of a kernel's launch for a page: a JSON text in, a JSON text out.
+//! Checks and records a kernel's launch for a web page: JSON text in, JSON text out.
 //!
-//! [`answer`] does the same on the host and in the WebAssembly module of `docs/lab/index.html`: what the page shows are
-//! the faults, the lines and the counts of `kernel-check`, and the recording of `kernel-debugger`.
+//! [`answer`] behaves identically on the host and in the WebAssembly module of
+//! `docs/lab/index.html`. So the page shows the same errors, lines and counts as `kernel-check`,
+//! and the same recording as `kernel-debugger`.
 
 mod answers;
 #[cfg(target_arch = "wasm32")]

@@ -1,14 +1,14 @@
-//! Names of kernels as they are in the source: those of C++, Rust and Numba are mangled in PTX.
+//! Restores kernel names as they are in the source. C++, Rust and Numba names are mangled in PTX.
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// The tag that marks a function of Python in the names of Numba: the version of its code.
+/// The tag that marks a Python function in Numba's names: the version of its code.
 const TAG_OF_NUMBA: &str = "[abi:v";
-/// The beginning of every tag.
+/// Prefix of every tag.
 const TAG: &str = "[abi:";
-/// Numba's escape of `<locals>`, the scope of a function within a function.
+/// Numba's escape for `<locals>`, the scope of a nested function.
 const LOCALS: &str = "_3clocals_3e";
-/// Types of C, and the names that Numba has for them.
+/// C types and their Numba names.
 const TYPES: [(&str, &str); 11] = [
     ("bool", "bool"),
     ("signed char", "int8"),
@@ -23,14 +23,15 @@ const TYPES: [(&str, &str); 11] = [
     ("double", "float64"),
 ];
 
-/// A kernel's name in its source, with the types of its arguments if the mangled name has them; the name itself if it is
-/// not mangled.
+/// A kernel's name in its source, with its argument types if the mangled name contains them. A name
+/// that is not mangled is returned unchanged.
 pub(crate) fn demangled(kernel: &str) -> String {
     let name = if is_of_rust(kernel) { of_rust(kernel) } else { of_cpp(kernel) };
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| kernel.to_owned())
 }
 
-/// Whether the name has a form of rustc: `_R…`, or `_ZN…17h…E` with a hash of 16 digits. The latter is a name in C++ too.
+/// Whether the name has a form that rustc generates: `_R…`, or `_ZN…17h…E` with a 16-digit hash.
+/// The latter is also a valid C++ name.
 fn is_of_rust(kernel: &str) -> bool {
     let has_hash = || {
         let hash = kernel.strip_suffix('E')?.rsplit_once("17h")?.1;
@@ -40,7 +41,7 @@ fn is_of_rust(kernel: &str) -> bool {
 }
 
 fn of_rust(kernel: &str) -> Option<String> {
-    // The alternate form leaves out the hash.
+    // The alternate form omits the hash.
     rustc_demangle::try_demangle(kernel).ok().map(|name| format!("{name:#}"))
 }
 
@@ -50,14 +51,14 @@ fn of_cpp(kernel: &str) -> Option<String> {
     Some(if name.contains(TAG_OF_NUMBA) { of_python(&without_tags(&name)) } else { name })
 }
 
-/// Numba adds tags to a name, for the version of the code and the compiler's options.
+/// Removes the tags that Numba adds to a name for the code's version and the compiler's options.
 fn without_tags(name: &str) -> String {
     let mut parts = name.split(TAG);
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |name, part| name + part.split_once(']').map_or("", |(_, after)| after))
 }
 
-/// `module::function(Array<int, 1, C, mutable, aligned>, int)` as Python has it:
+/// Converts `module::function(Array<int, 1, C, mutable, aligned>, int)` to its Python form,
 /// `module.function(array(int32, 1d, C), int32)`.
 fn of_python(name: &str) -> String {
     let (function, arguments) = name.split_at(name.find('(').unwrap_or(name.len()));
@@ -81,7 +82,7 @@ fn type_of_python(name: &str) -> String {
     }
 }
 
-/// The parts between commas that are in no brackets.
+/// The parts between commas outside brackets.
 fn at_commas(list: &str) -> Vec<&str> {
     let mut depth = 0;
     let parts = list.split(|character| {

@@ -1,4 +1,4 @@
-//! Faults in one plain sentence each, and where the page draws them.
+//! Describes each error in one plain sentence, and where the page draws it.
 
 use cuda_launch::{Access, Dim3, LaunchConfig};
 use kernel_launch::Launch;
@@ -7,18 +7,19 @@ use ptx_interpreter::syntax::printable;
 use ptx_interpreter::{Fault, FaultKind, Indexed};
 use serde::Serialize;
 
-/// A fault for the page.
+/// An error as shown by the page.
 #[derive(Debug, Serialize)]
 pub(crate) struct Plain {
     /// The class of error, such as "data race".
     class: &'static str,
     /// What happens, in one sentence.
     sentence: String,
-    /// The lines of the kernel's source: the thread's, and the other's in a race.
+    /// The lines of the kernel's source: the thread's and, for a data race, the other thread's.
     lines: Vec<Line>,
-    /// The thread, and the other one in a race: the block's number, and the thread's number in it.
+    /// The thread and, for a data race, the other one: each with the block's number and the
+    /// thread's number in the block.
     threads: Vec<[u32; 2]>,
-    /// The name of the memory, and the index of the element, which may be outside.
+    /// The name of the memory and the index of the element, which may be out of bounds.
     element: Option<(String, i64)>,
 }
 
@@ -27,7 +28,7 @@ pub(crate) struct Plain {
 struct Line {
     file: String,
     line: u32,
-    /// From 1; 0 if it is not known.
+    /// Starting at 1; 0 if unknown.
     column: u32,
 }
 
@@ -43,7 +44,7 @@ impl Plain {
         let threads: Vec<[u32; 2]> = [number(fault.block, fault.thread)].into_iter().chain(other).collect();
         let other_place = fault.kind.other_place().filter(|_| other.is_some());
         let places = [Some(&fault.place), other_place].into_iter().flatten();
-        // Where functions are inlined, the outermost call is the kernel's line.
+        // If functions are inlined, the outermost call is the kernel's line.
         let lines = places.filter_map(|place| {
             let mut source = place.source.as_ref()?;
             while let Some(call) = source.inlined_at.as_deref() {
@@ -57,7 +58,7 @@ impl Plain {
     }
 }
 
-/// The number of an index, where x varies fastest.
+/// The linear index; x varies fastest.
 fn linear(index: Dim3, extents: Dim3) -> u32 {
     index.x + extents.x * (index.y + extents.y * index.z)
 }
@@ -76,7 +77,7 @@ fn class(kind: &FaultKind) -> &'static str {
     }
 }
 
-/// The element that a fault is about.
+/// The element that an error concerns.
 fn element(kind: &FaultKind, launch: &Launch) -> Option<(String, i64)> {
     let at = |memory: &Extent, address: u64| {
         let size = i64::from(memory.element?.get());
@@ -94,7 +95,7 @@ fn element(kind: &FaultKind, launch: &Launch) -> Option<(String, i64)> {
         FaultKind::OutOfBounds { memory, bounds: Some((index, _)) } => {
             let name = match memory {
                 Indexed::Buffer { name, .. } => name.as_deref()?.to_owned(),
-                // Which of several it is nothing says.
+                // If there are several arrays, it is unknown which one it is.
                 Indexed::SharedArray => match launch.shared() {
                     [only] => only.name.clone(),
                     _ => return None,
@@ -106,7 +107,7 @@ fn element(kind: &FaultKind, launch: &Launch) -> Option<(String, i64)> {
     }
 }
 
-/// What happens, as in "Thread 31 reads `tile[32]` before any thread wrote it."
+/// Describes the error, for example "Thread 31 reads `tile[32]` before any thread wrote it."
 fn sentence(fault: &Fault, element: &Option<(String, i64)>, threads: &[[u32; 2]], config: LaunchConfig) -> String {
     let [block, thread] = threads[0];
     let is_flat = config.block.y == 1 && config.block.z == 1;
@@ -168,7 +169,7 @@ fn verb(access: Access) -> &'static str {
     }
 }
 
-/// The verb of several threads.
+/// The verb in its plural form.
 fn plural(verb: &str) -> &str {
     match verb {
         "reads" => "read",
@@ -185,7 +186,7 @@ fn elements(length: u64) -> String {
     }
 }
 
-/// The lanes of a mask, as in "lanes 0 to 7 are".
+/// The lanes in a mask, for example "lanes 0 to 7 are".
 fn lanes(mask: u32) -> String {
     let (first, count) = (mask.trailing_zeros(), mask.count_ones());
     let is_range = count > 0 && (mask >> first) == u32::MAX >> (32 - count);

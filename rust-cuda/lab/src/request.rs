@@ -1,4 +1,4 @@
-//! What a page asks for.
+//! Requests from the page.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,64 +12,68 @@ use thiserror::Error;
 
 /// The path of the launch in messages.
 const LAUNCH: &str = "launch";
-/// Maximum number of lines with a fault that are listed.
+/// Maximum number of lines with an error that are listed.
 const MAX_FAULTS: usize = 20;
-/// Maximum number of schedules. There is no clock in a page: the number is the limit, and the page can end a run.
+/// Maximum number of schedules. A page has no clock, so the number is the limit; the page can also
+/// stop a run.
 pub(crate) const MAX_ORDERS: u32 = 10_000;
 
-/// What a page asks for.
+/// A request from the page.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "task", rename_all = "lowercase")]
 pub(crate) enum Request {
-    /// The kernels of a PTX text.
+    /// Lists the kernels in a PTX text.
     Kernels { ptx: String },
-    /// A run in several schedules: faults, results and counts.
+    /// Runs several schedules, and returns errors, results and counts.
     Check {
         #[serde(flatten)]
         program: Program,
-        /// Number of schedules, the orders in which warps and blocks run; the first two are ascending and descending.
+        /// Number of schedules: the orders in which warps and blocks run. The first two are
+        /// ascending and descending.
         orders: u32,
-        /// The schedule seed, which chooses the schedules after the first two.
+        /// The schedule seed for the schedules after the first two.
         seed: u64,
     },
-    /// The same, and what each thread does in one schedule.
+    /// Like `Check`, and also traces what each thread does in one schedule.
     Trace {
         #[serde(flatten)]
         program: Program,
         orders: u32,
         seed: u64,
-        /// The schedule to follow, in which each thread runs alone until it waits; else the first fault's, or ascending.
+        /// The schedule to trace, in which each thread runs alone until it waits. The default is
+        /// the first error's schedule, otherwise ascending.
         schedule: Option<String>,
     },
-    /// The page that plays a run.
+    /// Creates the page that plays a recorded run.
     Record {
         #[serde(flatten)]
         program: Program,
-        /// Texts of source files by their names in the PTX.
+        /// Source files by their names in the PTX.
         sources: BTreeMap<String, String>,
         /// Maximum number of instructions.
         instructions: usize,
     },
 }
 
-/// A launch with its PTX, or with the sources of its kernel.
+/// A launch with its PTX, or with the kernel's sources.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Program {
-    /// The text of the PTX.
+    /// The PTX text.
     #[serde(default)]
     ptx: String,
-    /// The text of the file with the names of functions and variables.
+    /// The contents of the file with debug names.
     names: Option<String>,
-    /// The files of the crate that has the kernel, by their names: compiled in place of `ptx` and `names`.
+    /// The files of the kernel's crate by name. They are compiled instead of using `ptx` and
+    /// `names`.
     files: Option<BTreeMap<String, String>>,
     launch: LaunchFile,
 }
 
 impl Program {
-    /// Makes the launch ready.
+    /// Prepares the launch.
     ///
     /// # Errors
-    /// If the sources are refused, or something in the launch does not fit the PTX.
+    /// If the sources are rejected, or something in the launch does not match the PTX.
     pub(crate) fn launch(self) -> Result<(Launch, String), ProgramError> {
         let ptx = self.launch.ptx().to_owned();
         let (text, names) = match self.files {
@@ -84,7 +88,7 @@ impl Program {
     }
 }
 
-/// Why a launch cannot be made ready.
+/// Why a launch cannot be prepared.
 #[derive(Debug, Error)]
 pub(crate) enum ProgramError {
     #[error("{0}")]
@@ -93,7 +97,7 @@ pub(crate) enum ProgramError {
     Launch(#[from] LaunchFileError),
 }
 
-/// The options of a check in this number of schedules.
+/// The options for a check with this number of schedules.
 pub(crate) fn options(launch: &Launch, orders: u32, seed: u64) -> Options {
     let search = Search { runs: orders, seconds: u32::MAX, seed };
     Options {
@@ -105,8 +109,8 @@ pub(crate) fn options(launch: &Launch, orders: u32, seed: u64) -> Options {
     }
 }
 
-/// The options of a traced run: each thread runs alone until it waits. The run goes on after an access that is an error, and races
-/// have been looked for before.
+/// The options for a traced run: each thread runs alone until it waits. The run continues after an
+/// invalid access. It does not check for data races, which an earlier run has done.
 pub(crate) fn traced(launch: &Launch, schedule: Schedule) -> Options {
     Options {
         check_races: false,

@@ -1,4 +1,4 @@
-//! The buffers of a launch after it.
+//! The contents of a launch's buffers after the launch.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -14,11 +14,12 @@ pub(crate) struct Contents<'a> {
     shape: &'a [usize],
     /// Its little-endian bytes in base64.
     bytes: String,
-    /// Ranges of elements of which a byte has never been written: the first one, and the one after the last.
+    /// Ranges of elements with bytes that have never been written: the first element, and the one
+    /// after the last.
     unwritten: Vec<[usize; 2]>,
 }
 
-/// The buffers of a launch, in the order of its arguments.
+/// The buffers of a launch, in argument order.
 ///
 /// # Errors
 /// If a buffer is not in memory, which a launch cannot cause.
@@ -31,7 +32,7 @@ pub(crate) fn contents(launch: &Launch) -> Result<Vec<Contents<'_>>, MemoryError
         let mut bytes = vec![0; count * size];
         memory.read(*address, &mut bytes)?;
         let mut unwritten: Vec<[usize; 2]> = Vec::new();
-        // Buffers are written entirely as a rule: one question answers for all elements.
+        // Most buffers are completely written, so first check all elements at once.
         let first = memory.first_uninitialised(*address, bytes.len())?.map_or(count, |offset| offset / size);
         for index in first..count {
             if memory.first_uninitialised(*address + (index * size) as u64, size)?.is_some() {

@@ -1,4 +1,4 @@
-//! What each thread of a launch reads and writes, in the order of a run: what the page draws.
+//! Records what each thread of a launch reads and writes, in execution order, for the page to draw.
 
 use std::ops::ControlFlow;
 
@@ -11,16 +11,16 @@ use ptx_interpreter::{Access, Fault, LaunchError, ObservedAccess, Observer, Opti
 use serde::Serialize;
 use serde::ser::{SerializeTuple, Serializer};
 
-/// Maximum number of events: more are no picture.
+/// Maximum number of events. More could not be drawn clearly.
 const MAX_EVENTS: usize = 20_000;
 
 /// The events of a run.
 #[derive(Debug, Serialize)]
 pub(crate) struct Trace<'a> {
-    /// The buffers, and then each block's variables in shared memory.
+    /// The buffers, followed by each block's variables in shared memory.
     arrays: Vec<Array<'a>>,
     events: Vec<Event>,
-    /// Whether there were more events.
+    /// Whether events were omitted.
     is_cut: bool,
 }
 
@@ -37,15 +37,15 @@ struct Array<'a> {
     element: ElementType,
 }
 
-/// What a thread does.
+/// What a thread does in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Read,
     Write,
     Atomic,
-    /// Arrives at a barrier of its block.
+    /// Arrives at a block barrier.
     Barrier,
-    /// Takes a value from the lane of this number.
+    /// Takes a value from the lane with this number.
     Shuffle(u32),
 }
 
@@ -56,15 +56,16 @@ struct Event {
     /// The thread's number in its block.
     thread: u32,
     action: Action,
-    /// The array's index, and the element's.
+    /// The index of the array, and of the element.
     element: Option<(usize, u64)>,
     /// The element's value afterwards.
     value: Option<String>,
-    /// The line of the kernel's source; 0 without one.
+    /// The line in the kernel's source; 0 if unknown.
     line: u32,
 }
 
-/// As a list of seven: block, thread, the action's letter, the array or the lane, the element, the value, the line.
+/// Serialized as a list of seven: block, thread, the action's letter, the array or the lane, the
+/// element, the value, the line.
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (letter, lane) = match self.action {
@@ -86,7 +87,8 @@ impl Serialize for Event {
     }
 }
 
-/// Runs a launch with these options, to its end or its fault. Memory is then as after the run.
+/// Runs a launch with these options until it ends or fails. Memory then has the contents from this
+/// run.
 ///
 /// # Errors
 /// If the launch cannot run.
@@ -124,7 +126,7 @@ fn arrays(launch: &Launch) -> Vec<Array<'_>> {
 struct Tracer<'a> {
     lines: Lines,
     trace: Trace<'a>,
-    /// Events whose values are read before the next instruction of their block.
+    /// Events with values to be read before the next instruction of their block.
     unread: Vec<usize>,
 }
 
@@ -136,7 +138,8 @@ impl Tracer<'_> {
         }
     }
 
-    /// The line of the kernel's source that an instruction belongs to: where functions are inlined, the outermost call's.
+    /// The line of the kernel's source that an instruction belongs to. If functions are inlined, it
+    /// is the outermost call's line.
     fn line(&self, pc: usize) -> u32 {
         let mut source = self.lines.place(pc).source.as_ref();
         while let Some(call) = source.and_then(|source| source.inlined_at.as_deref()) {
@@ -153,7 +156,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// Adds the lanes that are about to take a value from another one.
+    /// Adds the lanes that are about to take a value from another lane.
     fn shuffle(&mut self, step: Step, warp: &StoppedWarp<'_>) {
         let text = self.lines.place(step.pc).text.clone();
         let Some((mode, by)) = shuffle_mode(&text) else { return };
@@ -172,7 +175,7 @@ impl Tracer<'_> {
                 "bfly" => lane ^ by,
                 _ => by,
             };
-            // Beyond the warp a lane keeps its own value.
+            // If the source is outside the warp, a lane keeps its own value.
             let from = if from < LANES as u32 { from } else { lane };
             let (block, action) = (step.block, Action::Shuffle(from));
             self.push(Event { block, thread, action, element: None, value: None, line });
@@ -200,13 +203,13 @@ impl Tracer<'_> {
     }
 }
 
-/// The numbers in their block of the threads that execute an instruction.
+/// The block-local numbers of the threads that execute an instruction.
 fn threads(step: Step) -> impl Iterator<Item = u32> {
     let first = step.warp * LANES as u32;
     (0..LANES as u32).filter(move |lane| step.lanes >> lane & 1 == 1).map(move |lane| first + lane)
 }
 
-/// Mode and third operand of a shuffle, as in `shfl.sync.down.b32 %r1|%p1, %r2, 4, 31, -1`.
+/// The mode and third operand of a shuffle, such as `shfl.sync.down.b32 %r1|%p1, %r2, 4, 31, -1`.
 fn shuffle_mode(text: &str) -> Option<(&str, &str)> {
     let (opcode, operands) = text.split_once([' ', '\t'])?;
     let mode = opcode.strip_prefix("shfl.sync.")?.split('.').next()?;

@@ -1,9 +1,10 @@
-//! Requests and their answers on the host. `learn` tests that the page's module gives the same.
+//! Requests and their answers on the host. `learn` tests that the page's module gives the same
+//! answers.
 
 use lab::answer;
 use serde_json::{Value, json};
 
-/// Each thread adds its number to an element that all of them share.
+/// Each thread adds its number to an element shared by all threads.
 const PTX: &str = ".version 8.0
 .target sm_80
 .address_size 64
@@ -144,7 +145,7 @@ pub fn shift(x: &[i32], out: GlobalMut<i32>) {
 }
 ";
 
-/// The answer for a source, and the events of its trace.
+/// The answer for a source and the events in its trace.
 fn traced(source: &str, kernel: &str, count: u32, schedule: Option<&str>) -> (Value, Vec<Value>) {
     let values: Vec<u32> = (1..=count).map(|value| 10 * value).collect();
     let x = json!({"name": "x", "type": "i32", "shape": [count], "values": values});
@@ -181,7 +182,7 @@ fn a_trace_has_each_threads_accesses_between_barriers() {
     assert_eq!(events, expected);
 }
 
-/// Without the barrier threads of one warp race; the schedule decides what they read.
+/// Without the barrier, threads of one warp race. The schedule determines what they read.
 #[test]
 fn a_schedule_changes_what_threads_of_a_warp_read() {
     let source = SHIFT.replace("    thread::sync_threads();\n", "");

@@ -1,8 +1,8 @@
-//! The PTX has every kernel with its bug, at the line of its mark.
+//! The PTX contains every kernel with its bug at the marked line.
 
 use seeded_bugs::{PTX, cooperative, marked_line};
 
-/// Each kernel with its marks, and an instruction that the compiler must keep at the line of each.
+/// Each kernel with its marks, and an instruction that the compiler must keep at each marked line.
 const BUGS: [(&str, &[(&str, &str)]); 13] = [
     ("off_by_one", &[("off_by_one", "ld.global")]),
     ("missing_barrier", &[("missing_barrier", "ld.shared")]),
@@ -19,7 +19,8 @@ const BUGS: [(&str, &[(&str, &str)]); 13] = [
     ("panics", &[("panics", "div.u32")]),
 ];
 
-/// The same for the kernels of cooperative launches. The grid barrier polls its state by `ld.acquire`.
+/// The same for kernels with cooperative launches. The grid barrier polls its state with
+/// `ld.acquire`.
 const COOPERATIVE: [(&str, &[(&str, &str)]); 13] = [
     ("missing_grid_barrier", &[("missing_grid_barrier", "st.global")]),
     ("race_in_a_later_epoch", &[("race_in_a_later_epoch", "st.global")]),

@@ -1,4 +1,5 @@
-//! What the tests of all crates share: skips that are counted, tests in processes of their own, waits for a state, and seeds.
+//! Shared support for the tests of all crates: counted skips, tests in separate processes, waiting
+//! for a state, and seeds.
 
 mod own_process;
 mod seeds;

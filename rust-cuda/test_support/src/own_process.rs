@@ -9,8 +9,8 @@ pub fn is_own_process() -> bool {
     std::env::var_os(IN_CHILD).is_some()
 }
 
-/// Runs `body`, the body of the test `test` (with its module path), in its own process, as `set_up` prepares it: the test executable
-/// starts itself again, and runs the one test there.
+/// Runs `body`, the body of the test `test` (with its module path), in its own process, prepared by
+/// `set_up`. The test executable restarts itself and runs the one test there.
 ///
 /// # Panics
 /// If the test fails there, or there is no test of that name.

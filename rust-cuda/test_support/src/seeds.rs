@@ -1,13 +1,13 @@
-//! Seeds of random tests.
+//! Seeds for random tests.
 
 use std::cell::Cell;
 
-/// The variable whose number gives all random tests other inputs.
+/// The environment variable with a number that changes the inputs of all random tests.
 const VARIABLE: &str = "TEST_SEED";
 
-/// The seed of a random test: `of_test`, or another for each number in `TEST_SEED`.
+/// The seed of a random test: `of_test`, or a different seed for each number in `TEST_SEED`.
 ///
-/// The number is printed once for each test, which libtest shows if the test fails.
+/// The number is printed once per test. libtest shows it if the test fails.
 ///
 /// # Panics
 /// If `TEST_SEED` is not a number below 2⁶⁴.
@@ -18,6 +18,6 @@ pub fn seed(of_test: u64) -> u64 {
     if !IS_SAID.replace(true) {
         println!("{VARIABLE}={number} repeats these inputs");
     }
-    // A large odd factor, so that neighboring tests do not get each other's seeds.
+    // A large odd factor, so neighboring tests do not get each other's seeds.
     of_test.wrapping_add(number.wrapping_mul(0x9E37_79B9_7F4A_7C15))
 }

@@ -1,8 +1,9 @@
-//! Counts the skipped tests, by the requirement that this machine lacks.
+//! Counts skipped tests by the requirement that this machine lacks.
 //!
-//! A test cannot report to the test harness that it is skipped, so the harness prints `ok`. [`skip`] prints one line
-//! that the harness does not capture, and appends the test to a file, so that all of them can be counted at the end of
-//! a run: [`of_this_run`] reads the file of the `cargo test` that is running, [`read`] any other.
+//! A test cannot tell the test harness that it is skipped, so the harness prints `ok`. [`skip`]
+//! prints one line that the harness does not capture, and appends the test to a file, so all of
+//! them can be counted at the end of a run. [`of_this_run`] reads the file of the running
+//! `cargo test`, [`read`] any other.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -72,7 +73,8 @@ impl Need {
         Self::CacheSize,
     ];
 
-    /// The environment variable that, set to `require`, makes a skip for this need a failure.
+    /// The environment variable that turns a skip for this need into a failure if it is set to
+    /// `require`.
     fn variable(self) -> String {
         match self {
             Self::Ptxas => Self::Ptx.variable(),
@@ -116,19 +118,19 @@ pub struct Skip {
     pub reason: String,
 }
 
-/// Environment variable that names the file to which skipped tests are appended.
+/// Environment variable with the path of the file to which skipped tests are appended.
 const FILE: &str = "SKIPPED_TESTS";
 
-/// Whether the environment requires `need`, as `GPU_TESTS=require` does for [`Need::Gpu`].
+/// Whether the environment requires `need`, for example `GPU_TESTS=require` for [`Need::Gpu`].
 pub fn is_required(need: Need) -> bool {
     std::env::var_os(need.variable()).is_some_and(|value| value == "require")
 }
 
-/// Reports that the calling test is skipped, and why. The test must return afterwards.
+/// Reports that the calling test is skipped, with the reason. The test must return afterwards.
 ///
 /// # Panics
-/// If the environment requires `need`, as `GPU_TESTS=require` does for [`Need::Gpu`], or the skip cannot be appended
-/// to the file of this run.
+/// If the environment requires `need`, for example `GPU_TESTS=require` for [`Need::Gpu`], or if the
+/// skip cannot be appended to this run's file.
 #[track_caller]
 pub fn skip(need: Need, reason: &str) {
     let test = calling_test();
@@ -146,7 +148,7 @@ pub fn skip(need: Need, reason: &str) {
 /// The path in an environment variable. If the variable is unset or empty, the calling test is skipped.
 ///
 /// # Panics
-/// As [`skip`].
+/// Same as [`skip`].
 #[track_caller]
 pub fn path_in(variable: &str, need: Need) -> Option<PathBuf> {
     let path = std::env::var_os(variable).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -156,19 +158,20 @@ pub fn path_in(variable: &str, need: Need) -> Option<PathBuf> {
     path
 }
 
-/// A Python interpreter that can import NumPy: `$PYTHON`, else `python3`. If it cannot, the calling test is skipped.
+/// A Python interpreter that can import NumPy: `$PYTHON`, otherwise `python3`. If it cannot, the
+/// calling test is skipped.
 ///
 /// # Panics
-/// As [`skip`].
+/// Same as [`skip`].
 #[track_caller]
 pub fn python_with_numpy() -> Option<OsString> {
     python_with("numpy", Need::Numpy)
 }
 
-/// As [`python_with_numpy`], for SciPy.
+/// Like [`python_with_numpy`], for SciPy.
 ///
 /// # Panics
-/// As [`skip`].
+/// Same as [`skip`].
 #[track_caller]
 pub fn python_with_scipy() -> Option<OsString> {
     python_with("scipy", Need::Scipy)
@@ -185,7 +188,8 @@ fn python_with(package: &str, need: Need) -> Option<OsString> {
     python
 }
 
-/// The test's name: the harness names a test's thread after the test, unless it runs all tests in the main thread.
+/// The test's name. The harness names a test's thread after the test, unless it runs all tests in
+/// the main thread.
 #[track_caller]
 fn calling_test() -> String {
     match std::thread::current().name() {
@@ -194,8 +198,9 @@ fn calling_test() -> String {
     }
 }
 
-/// The file of this run. A run is one `cargo test` process, which starts all test programs. Unless `SKIPPED_TESTS`
-/// names the file, the file's name ends in that process's id. A test program outside a target folder has no file.
+/// The file for this run. A run is one `cargo test` process, which starts all test programs. Unless
+/// `SKIPPED_TESTS` names the file, its name ends in that process's id. A test program outside a
+/// target folder has no file.
 fn file_of_this_run() -> Option<PathBuf> {
     if let Some(file) = std::env::var_os(FILE) {
         return Some(file.into());
@@ -219,7 +224,7 @@ fn append(file: &Path, line: &str) -> io::Result<()> {
 /// The tests that this run has skipped so far. Deletes their file, unless `SKIPPED_TESTS` names it.
 ///
 /// # Errors
-/// As [`read`].
+/// Same as [`read`].
 pub fn of_this_run() -> io::Result<Vec<Skip>> {
     let Some(file) = file_of_this_run().filter(|file| file.exists()) else { return Ok(Vec::new()) };
     let skips = read(&file);

@@ -1,6 +1,8 @@
-//! A skipped test is printed despite the test harness's capture and appended to a file; it fails where it is required.
+//! A skipped test is printed despite the test harness's capture and appended to a file. It fails if
+//! it is required.
 //!
-//! Environment variables belong to a process, so these tests run this program again with a test that skips itself.
+//! Environment variables belong to a process, so these tests rerun this program with a test that
+//! skips itself.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -21,7 +23,7 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()))
 }
 
-/// Runs `skips_itself` without `--nocapture`, so that the harness captures its output.
+/// Runs `skips_itself` without `--nocapture`, so the harness captures its output.
 fn run(file: &Path, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "skips_itself", "--ignored"]).env("SKIPPED_TESTS", file);

@@ -1,4 +1,4 @@
-//! Whether a program would write to a file that it reads.
+//! Checks whether a program would overwrite a file that it reads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[error("{flag} {} would overwrite {}, which is read: choose another place", output.display(), input.display())]
 pub struct Overwrites {
-    /// What names the output: an option such as `--out`.
+    /// The option that names the output, such as `--out`.
     pub flag: String,
     /// The file to write.
     pub output: PathBuf,
-    /// The same file as it is read, by this name or another.
+    /// The same file as an input, under this name or another.
     pub input: PathBuf,
 }
 
-/// Checks that none of `outputs`, each with the option that names it, is among the files that are read, also by another
-/// name: through links or another directory.
+/// Checks that none of the `outputs`, each with the option that names it, is also an input. Files
+/// are recognized under other names too, through links or another directory.
 ///
 /// # Errors
-/// For the first output that is.
+/// For the first output that is also an input.
 pub fn require_distinct<'a>(
     outputs: impl IntoIterator<Item = (&'a str, &'a Path)>,
     inputs: &[impl AsRef<Path>],
@@ -32,12 +32,13 @@ pub fn require_distinct<'a>(
     Ok(())
 }
 
-/// Whether both paths lead to the same existing regular file. A terminal, a pipe or a device can be read and written.
+/// Whether both paths lead to the same existing regular file. A terminal, a pipe or a device can be
+/// both read and written.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     identity(one).is_some_and(|of_one| identity(other).is_some_and(|of_other| of_one == of_other))
 }
 
-/// What hard links share, too: device and number.
+/// The device and inode number, which hard links share.
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;

@@ -1,13 +1,15 @@
 //! Atomic, durable file replacement, and directories with one writing process at a time.
 //!
-//! A file is written under a temporary name in the same directory, synced, and renamed: after a crash or a power
-//! failure, and for every reader, the path has the old content or the new, never a part of it. A temporary file is
-//! marked as in use by the process that writes it. The system takes the mark away however the process ends, so that the
-//! next write to the same name, or the next [`DirectoryLock`] on the directory, removes the temporary files of killed
-//! processes, and no others.
+//! A file is written under a temporary name in the same directory, synced, and renamed. After a
+//! crash or a power failure, and for every reader, the path has either the old content or the new,
+//! never a part. A temporary file is marked as in use by the process that writes it. The system
+//! removes the mark when the process ends for any reason. The next write to the same name, or the
+//! next [`DirectoryLock`] on the directory, then removes the temporary files of killed processes,
+//! and no others.
 //!
-//! On Unix, symbolic links are followed: the file that they lead to is replaced, or created, and the links stay. A file
-//! keeps its mode, its owner and its group. What is no regular file, such as a pipe or a device, is written to as it is.
+//! On Unix, symbolic links are followed: the file that they lead to is replaced or created, and the
+//! links stay. A file keeps its mode, its owner and its group. Anything else, such as a pipe or a
+//! device, is written to directly.
 
 mod distinct;
 mod lock;
@@ -28,25 +30,26 @@ pub use replacement::Replacement;
 /// Writes `bytes` to `path` atomically.
 ///
 /// # Errors
-/// If a step fails; see [`Replacement::commit`] for the content of `path` then.
+/// If a step fails. See [`Replacement::commit`] for the content of `path` in that case.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut replacement = Replacement::begin(path)?;
     replacement.file().write_all(bytes)?;
     replacement.commit()
 }
 
-/// As [`write_atomically`], for private content: only the owner can read the file, whatever mode it had.
+/// Like [`write_atomically`], for private content: only the owner can read the file, whatever its
+/// previous mode.
 ///
 /// # Errors
-/// Those of [`write_atomically`].
+/// Same as [`write_atomically`].
 pub fn write_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut replacement = Replacement::begin_private(path)?;
     replacement.file().write_all(bytes)?;
     replacement.commit()
 }
 
-/// Checks that `path` can be written, before work whose result would be lost otherwise. A pipe is not opened: its reader
-/// would see its end.
+/// Checks that `path` can be written, before work with a result that would otherwise be lost. A
+/// pipe is not opened, because its reader would see the end.
 ///
 /// # Errors
 /// If its links form a loop, or a file beside it cannot be created.
@@ -57,13 +60,15 @@ pub fn require_writable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Creates a directory and its missing parents, durably, and returns the created ones, from the innermost on. Other
-/// processes may create the same ones at the same time, and remove them when they are empty.
+/// Creates a directory and its missing parents durably, and returns the created ones, innermost
+/// first. Other processes may create the same directories at the same time, and remove them when
+/// they are empty.
 ///
 /// # Errors
 /// If it cannot be created, or the path exists and is not a directory.
 pub fn create_directory(path: &Path) -> io::Result<Vec<PathBuf>> {
-    // The errors of a directory that another process removed. A file or a dangling link gives them at every attempt.
+    // The errors for a directory that another process removed. A file or a dangling link causes
+    // them at every attempt.
     let may_be_removed = |kind| matches!(kind, io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound);
     const RETRIES: usize = 100;
     for _ in 0..RETRIES {

@@ -1,4 +1,4 @@
-//! Locks of directories, for one writing process at a time.
+//! Directory locks, for one writing process at a time.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
@@ -9,26 +9,29 @@ use crate::create_directory;
 use crate::replacement::remove_abandoned;
 use crate::system::{Opened, open_lock, remove_lock};
 
-/// The lock file's name in a directory. It holds the id of the process that has the lock.
+/// The lock file's name in a directory. The file contains the id of the process that holds the
+/// lock.
 const NAME: &str = ".lock";
-/// Maximum wait for the id of a process that has just locked the directory: it may be slow to write it, or be killed before.
+/// Maximum wait for the id of a process that has just locked the directory. It may be slow to write
+/// it, or be killed before.
 const NAMING: Duration = Duration::from_secs(30);
 
-/// An exclusive lock of a directory, held until this is dropped. Processes that only read the directory need no lock:
-/// each file in it is complete at any moment.
+/// An exclusive lock on a directory, held until this is dropped. Processes that only read the
+/// directory need no lock: each file in it is complete at any moment.
 ///
-/// The system releases the lock however the process ends. The file `.lock` that a killed process may leave behind is not
-/// locked. Only processes that ask for the lock are kept out.
+/// The system releases the lock when the process ends for any reason. A killed process may leave
+/// the file `.lock` behind, but it is not locked. Only processes that ask for the lock are kept
+/// out.
 #[derive(Debug)]
 pub struct DirectoryLock {
     path: PathBuf,
     /// The locked file, until the lock is dropped.
     file: Option<File>,
-    /// The directories that were created for it, from the innermost on.
+    /// The directories that were created for it, innermost first.
     created: Vec<PathBuf>,
 }
 
-/// The error of locking a directory. The messages name it.
+/// The error from locking a directory. Its messages name the directory.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// Another process holds the lock.
@@ -56,8 +59,8 @@ pub enum LockError {
 }
 
 impl DirectoryLock {
-    /// Locks `directory`, which is created if missing, and removes the temporary files that killed processes left in
-    /// it.
+    /// Locks `directory`, creating it if it is missing, and removes the temporary files that killed
+    /// processes left in it.
     ///
     /// # Errors
     /// If another process holds the lock, or the directory cannot be written to.
@@ -80,8 +83,8 @@ impl DirectoryLock {
                 },
                 Opened::Removed => continue,
             };
-            // Every id is padded to the same length and written by one call, so that a reader sees the previous holder's
-            // id or this one.
+            // Every id is padded to the same length and written with one call, so a reader sees
+            // either the previous holder's id or this one.
             let id = format!("{:>10}\n", std::process::id());
             file.write_all(id.as_bytes()).map_err(io_error(&path, "write"))?;
             remove_abandoned(directory, None);
@@ -91,7 +94,7 @@ impl DirectoryLock {
 }
 
 impl Drop for DirectoryLock {
-    /// Removes the lock file, and the created directories that are empty.
+    /// Removes the lock file, and the created directories if they are empty.
     fn drop(&mut self) {
         if let Some(file) = self.file.take() {
             remove_lock(&self.path, file);

@@ -1,13 +1,13 @@
-//! Where a path leads.
+//! Resolves where a path leads.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf, is_separator};
 
-/// What is at a path.
+/// The target of a path.
 #[derive(Debug)]
 pub(crate) enum Place {
-    /// A regular file, or nothing yet: its path, which is not that of a link.
+    /// A regular file, or nothing yet. The path is not a link.
     File(PathBuf),
     /// A pipe, a device, or one of this process's open files.
     #[cfg_attr(not(unix), allow(dead_code, reason = "there, everything is replaced"))]
@@ -38,7 +38,7 @@ mod imp {
     /// Maximum number of links, as on Linux.
     const MAX_LINKS: usize = 40;
 
-    /// What is written to as it is.
+    /// A target that is written to directly.
     #[derive(Debug)]
     pub(crate) enum Stream {
         /// This process's standard output.
@@ -52,7 +52,7 @@ mod imp {
     impl Stream {
         /// Opens it for writing at its end. Waits for the reader of a named pipe.
         pub(crate) fn open(&self) -> io::Result<File> {
-            // Opened by its name, a file that is the standard output would be written from its beginning.
+            // If standard output is a file, opening it by name would write from its beginning.
             match self {
                 Self::Output => io::stdout().as_fd().try_clone_to_owned().map(File::from),
                 Self::Error => io::stderr().as_fd().try_clone_to_owned().map(File::from),
@@ -64,7 +64,7 @@ mod imp {
     pub(crate) fn place_of(path: &Path) -> io::Result<Place> {
         let mut place = path.to_path_buf();
         for _ in 0..MAX_LINKS {
-            // In these directories, a link's text need not be a path.
+            // In these directories, a link's text is not necessarily a path.
             if let Some(stream) = open_file(&place) {
                 return Ok(Place::Stream(stream));
             }
@@ -79,7 +79,7 @@ mod imp {
         Err(io::Error::other("its symbolic links form a loop: remove them, or choose another file"))
     }
 
-    /// The open file that a name such as `/dev/fd/1` is of, whatever kind of file that is.
+    /// The open file that a name such as `/dev/fd/1` refers to, whatever its kind.
     fn open_file(path: &Path) -> Option<Stream> {
         let number: u32 = path.file_name()?.to_str()?.parse().ok()?;
         let directory = directory_of(path).canonicalize().ok()?;

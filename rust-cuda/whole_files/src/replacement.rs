@@ -10,11 +10,11 @@ use crate::place::Place;
 use crate::system::{create_in_use, keep_access, remove_if_abandoned, replace};
 use crate::{directory_of, sync_directory_of};
 
-/// A temporary file that replaces `path` at [`Replacement::commit`]. Without a commit, dropping removes it. A pipe or a
-/// device is written to at once.
+/// A temporary file that replaces `path` on [`Replacement::commit`]. Dropping it without a commit
+/// removes it. A pipe or a device is written to immediately.
 #[derive(Debug)]
 pub struct Replacement {
-    /// In use for other processes until it is closed.
+    /// Marked as in use for other processes until it is closed.
     file: File,
     /// None for a pipe or a device, and after the commit.
     pending: Option<Pending>,
@@ -28,8 +28,8 @@ struct Pending {
 }
 
 impl Replacement {
-    /// Creates an empty temporary file with a unique name in `path`'s directory, and removes those that killed
-    /// processes left there for the same `path`.
+    /// Creates an empty temporary file with a unique name in `path`'s directory, and removes the
+    /// files that killed processes left there for the same `path`.
     ///
     /// # Errors
     /// If it cannot be created, `path` is a directory, or its links form a loop.
@@ -37,10 +37,11 @@ impl Replacement {
         Self::begin_as(path, false)
     }
 
-    /// As [`Replacement::begin`], but only the owner can read the file, whatever mode it had.
+    /// Like [`Replacement::begin`], but only the owner can read the file, whatever its previous
+    /// mode.
     ///
     /// # Errors
-    /// Those of [`Replacement::begin`].
+    /// Same as [`Replacement::begin`].
     pub fn begin_private(path: &Path) -> io::Result<Self> {
         Self::begin_as(path, true)
     }
@@ -53,7 +54,7 @@ impl Replacement {
         };
         let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;
         remove_abandoned(directory_of(&path), Some(name));
-        // Until the commit only the owner can read it: it may replace a private file.
+        // Until the commit only the owner can read it, since it may replace a private file.
         let starts_private = is_private || path.exists();
         loop {
             let temporary = path.with_file_name(temporary_name(name, COUNTER.fetch_add(1, Ordering::Relaxed)));
@@ -71,12 +72,13 @@ impl Replacement {
         &mut self.file
     }
 
-    /// Syncs the content, gives the file the mode, the owner and the group of the one at `path`, renames it to `path`,
-    /// and syncs the directory. Without the permission to give it its owner or group, no one else gets more access.
+    /// Syncs the content, gives the file the mode, owner and group of the existing file at `path`,
+    /// renames it to `path`, and syncs the directory. If the owner or group may not be changed, no
+    /// one else gains access.
     ///
     /// # Errors
-    /// If a step fails. The old content is then still at `path`, unless only the last of the three steps failed: then
-    /// the new content is there, and a power failure may restore the old one.
+    /// If a step fails. The old content is then still at `path`, unless only the last step failed.
+    /// In that case the new content is there, and a power failure may restore the old one.
     pub fn commit(mut self) -> io::Result<()> {
         let Some(Pending { path, temporary, is_private }) = &self.pending else { return Ok(()) };
         self.file.sync_all()?;
@@ -91,7 +93,8 @@ impl Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if let Some(Pending { temporary, .. }) = &self.pending {
-            // A file that cannot be removed is abandoned from here on; the next `Replacement` removes it.
+            // If it cannot be removed, it counts as abandoned from here on; the next `Replacement`
+            // removes it.
             let _ = fs::remove_file(temporary);
         }
     }
@@ -105,7 +108,7 @@ fn temporary_name(name: &OsStr, number: u32) -> OsString {
     temporary
 }
 
-/// The `NAME` in a name that [`temporary_name`] made.
+/// The `NAME` in a name from [`temporary_name`].
 fn replaced_name(temporary: &[u8]) -> Option<&[u8]> {
     let mut rest = temporary.strip_prefix(b".")?.strip_suffix(b".tmp")?;
     for _ in ["number", "process"] {
@@ -119,8 +122,8 @@ fn replaced_name(temporary: &[u8]) -> Option<&[u8]> {
     Some(rest)
 }
 
-/// Removes the temporary files in `directory` that no running process holds open: those for `name`, or for any name if
-/// None. Errors are ignored, since no reader opens these files.
+/// Removes the temporary files in `directory` that no running process holds open: the files for
+/// `name`, or for any name if it is None. Errors are ignored, since no reader opens these files.
 pub(crate) fn remove_abandoned(directory: &Path, name: Option<&OsStr>) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {

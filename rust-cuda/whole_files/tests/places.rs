@@ -1,4 +1,5 @@
-//! What is written where a path leads: through links, to pipes and devices, and with the access that a file had.
+//! Files are written where a path leads: through links, to pipes and devices, and with the file's
+//! previous access rights.
 
 #![cfg(unix)]
 
@@ -37,7 +38,7 @@ fn links_stay_and_what_they_lead_to_is_replaced_or_created() {
     fs::create_dir(&inner).unwrap();
     symlink("inner/target", &link).unwrap();
     symlink(&link, &link_to_link).unwrap();
-    // The first link leads to nothing yet.
+    // The first link is dangling at first.
     for text in ["created", "replaced"] {
         require_writable(&link_to_link).unwrap();
         write_atomically(&link_to_link, text.as_bytes()).unwrap();
@@ -66,7 +67,7 @@ fn a_pipe_gets_the_content_once_and_stays() {
     let folder = tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    // Without a reader, opening it would wait.
+    // Without a reader, opening it would block.
     require_writable(&pipe).unwrap();
     let reader = thread::spawn({
         let pipe = pipe.clone();
@@ -89,7 +90,7 @@ fn devices_stay_and_their_errors_are_reported() {
     }
 }
 
-/// This program again, as one of the tests below that are ignored, with the path to write to.
+/// This program again, running one of the ignored tests below with the path to write to.
 fn again(test: &str, path: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--ignored", "--nocapture"]).env("WRITTEN", path);
@@ -153,7 +154,7 @@ fn a_new_file_has_the_usual_mode_and_a_private_one_is_its_owners() {
 fn a_replaced_file_keeps_its_owner_and_group_or_gives_nobody_more_access() {
     let folder = tempdir().unwrap();
     let path = file_with_mode(&folder, 0o664);
-    // Only root can give a file away.
+    // Only root can change the owner.
     if chown(&path, Some(1), Some(2)).is_err() {
         return;
     }
@@ -161,10 +162,11 @@ fn a_replaced_file_keeps_its_owner_and_group_or_gives_nobody_more_access() {
     let kept = fs::metadata(&path).unwrap();
     assert_eq!((kept.uid(), kept.gid(), mode(&path)), (1, 2, 0o664));
 
-    // As a user who is in neither.
+    // As a user who is neither owner nor group member.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
     let program = folder.path().join("program");
-    // By another process: a program that this one has open for writing, as its other tests' children would, cannot start.
+    // Copied by another process: a program that this process has open for writing cannot be
+    // started, and its other tests' children would inherit the open file.
     assert!(Command::new("cp").arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap().success());
     for (before, after) in [(0o664, 0o644), (0o640, 0o600), (0o606, 0o606)] {
         let path = file_with_mode(&folder, before);
@@ -199,6 +201,6 @@ fn an_output_that_is_read_is_found_by_each_of_its_names() {
     }
     let missing = folder.path().join("missing");
     require_distinct([("--out", other.as_path()), ("--json", &missing)], &[&file, &missing]).unwrap();
-    // A terminal can be both.
+    // A terminal can be both input and output.
     require_distinct([("--out", Path::new("/dev/null"))], &["/dev/null"]).unwrap();
 }

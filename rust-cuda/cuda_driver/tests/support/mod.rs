@@ -1,14 +1,15 @@
 //! Runs a test with a given driver library.
 //!
-//! A process opens the driver's library once. To choose it, the test executable therefore starts itself again, with the
-//! library's name in the environment, and runs the one test there.
+//! A process opens the driver library only once. To choose it, the test executable therefore
+//! restarts itself with the library's name in the environment, and runs the one test there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use test_support::{Need, in_own_process, is_own_process, skip};
 
-/// Runs `body`, the body of the test `test`, in its own process, where `library` is the driver's library.
+/// Runs `body`, the body of the test `test`, in its own process with `library` as the driver
+/// library.
 ///
 /// # Panics
 /// If the test fails there, or there is no test of that name.
@@ -40,7 +41,7 @@ fn compile_stand_in(test: &str, defines: &[&str]) -> Option<PathBuf> {
         return None;
     }
     let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("libcuda-{test}.so"));
-    // Made aside: the same test in another process may have loaded the library.
+    // Built under another name: the same test in another process may have loaded the library.
     let made = library.with_extension(format!("{}.so", std::process::id()));
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let output = Command::new(compiler)
