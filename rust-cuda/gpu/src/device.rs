@@ -174,7 +174,8 @@ impl Device {
         if self.is_gpu() { String::new() } else { format!(" ({})", self.name()) }
     }
 
-    /// The GPU's compute capability, such as (7, 5), or that of the interpreted PTX. None on the simulator.
+    /// The compute capability of the GPU, such as (7, 5), or of the interpreted PTX. None on the
+    /// simulator.
     pub fn compute_capability(&self) -> Option<(u32, u32)> {
         self.backend.compute_capability()
     }

@@ -18,8 +18,8 @@ pub(crate) fn require_fresh(variant: &PtxVariant) -> Result<(), OpenError> {
 }
 
 /// The variant for a device of this compute capability: the highest at or below it that the driver
-/// can read. If the driver can read none, the highest at or below it, so that loading it fails with
-/// the driver's reason.
+/// can read. If the driver can read none, it is the highest at or below it, and loading it fails
+/// with the driver's reason.
 pub(crate) fn choose(
     variants: &'static [PtxVariant],
     device: (u32, u32),

@@ -58,7 +58,7 @@ impl Function {
     /// Number of blocks in a cluster for a launch that requests this cluster size, or none.
     ///
     /// # Errors
-    /// As [`shape::cluster_size`].
+    /// Same as [`shape::cluster_size`].
     pub(crate) fn cluster_size(&self, architecture: Architecture, asked: Option<[u32; 3]>) -> Result<u8> {
         shape::cluster_size(self.resources.cluster, self.allows_large_clusters, architecture, asked)
     }

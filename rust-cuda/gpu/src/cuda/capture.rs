@@ -10,7 +10,7 @@ use super::launch::CudaLaunch;
 use super::status::succeed;
 use crate::{DriverError, Error, Launch};
 
-/// Max. number of executable graphs kept alive because they may still run.
+/// Maximum number of executable graphs kept alive because they may still be running.
 const MAX_KEPT_GRAPHS: usize = 16;
 
 impl Cuda {

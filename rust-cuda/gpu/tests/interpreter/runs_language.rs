@@ -188,7 +188,7 @@ integer_atomics! {
 
 #[test]
 fn atomics_on_floats() {
-    // Small integers, whose sums are exact; −0 and a NaN for minimum and maximum.
+    // Small integers with exact sums; −0 and a NaN for minimum and maximum.
     for (x, minimum, maximum) in [
         (vec![3.0, -7.0, 5.0, 0.0, 2.0], -7.0, 5.0),
         (vec![1.0; 300], 1.0, 1.0),

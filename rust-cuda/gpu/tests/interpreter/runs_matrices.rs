@@ -132,7 +132,7 @@ proptest! {
         }
     }
 
-    /// Small integers, whose sums and products are exact in every precision.
+    /// Small integers with sums and products that are exact in every precision.
     #[test]
     fn products_of_tiles(a in vec(-16i32..=16, 256), b in vec(-16i32..=16, 128)) {
         let floats = |integers: &[i32]| -> Vec<f32> { integers.iter().map(|&integer| integer as f32).collect() };

@@ -143,7 +143,7 @@ pub(crate) fn copy_3d(parameters: Copy3D, stream: Option<Handle>) -> Result {
 /// The copy of a graph node.
 ///
 /// # Errors
-/// As [`copy_3d`].
+/// Same as [`copy_3d`].
 pub(crate) fn copy_node(parameters: Copy3D) -> Result<Copy> {
     let copy = Copy::new(parameters)?;
     copy.in_memory(&*state()?)?;

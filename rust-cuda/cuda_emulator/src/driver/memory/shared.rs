@@ -304,7 +304,7 @@ impl State {
     /// Copies shared memory back to the host.
     ///
     /// # Errors
-    /// As [`copy_to_kernels`](Self::copy_to_kernels).
+    /// Same as [`copy_to_kernels`](Self::copy_to_kernels).
     pub(crate) fn copy_from_kernels(&self) -> Result {
         self.each_mapped(|address, region| {
             let mut bytes = vec![0; region.bytes()];
