@@ -6,6 +6,7 @@ use std::fmt::Display;
 use cuda_std::PtxVariant;
 use gpu::{Device, InterpreterOptions, SimulatorOptions};
 use ptx_interpreter::{Access, AccessedSpace};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use teaching_tests::{Failure, call, check};
 
@@ -53,13 +54,13 @@ pub fn by_simulator<T>(run: impl FnOnce(&Device) -> Result<T, String>) -> Result
     Ok((result, launches.collect()))
 }
 
-/// In the judge: the result of a function of the submission that launches kernels.
+/// In the judge: the result of a function of the submission that launches kernels, which has this number of elements.
 ///
 /// # Errors
 /// Those of [`call`](crate::call).
-pub fn on_gpu<R: serde::de::DeserializeOwned>(function: &str, arguments: &impl Serialize) -> Result<R, String> {
+pub fn on_gpu<R: DeserializeOwned>(function: &str, arguments: &impl Serialize, elements: usize) -> Result<R, String> {
     LAST.take();
-    let (result, launches): (R, Vec<Launch>) = crate::call(function, arguments)?;
+    let (result, launches): (R, Vec<Launch>) = crate::call(function, arguments, elements)?;
     LAST.set(launches);
     Ok(result)
 }

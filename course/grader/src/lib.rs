@@ -49,16 +49,31 @@ fn write_frame(writer: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     writer.flush()
 }
 
-fn read_frame(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+/// Reads a frame of at most `most` bytes.
+fn read_frame(reader: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut length = [0; 8];
     reader.read_exact(&mut length)?;
     let length = u64::from_le_bytes(length);
-    if length > MAX_FRAME {
-        return Err(io::Error::other("a frame is too large"));
+    if length > most {
+        let message = format!("{length} bytes, at most {most} are read");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     let mut bytes = Vec::new();
     reader.take(length).read_to_end(&mut bytes)?;
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+/// Maximum bytes of a submission's message, and what follows one that was cut.
+const MAX_MESSAGE: usize = 4 << 10;
+const CUT: &str = "… (cut: it is longer than 4 KiB)";
+
+/// A message of at most [`MAX_MESSAGE`] bytes.
+fn shortened(mut message: String) -> String {
+    if message.len() > MAX_MESSAGE {
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE - CUT.len()));
+        message.push_str(CUT);
+    }
+    message
 }
 
 fn encoded(value: &impl Serialize) -> Vec<u8> {

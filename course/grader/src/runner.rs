@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use teaching_tests::call;
 
 use crate::times::Clocks;
-use crate::{Request, decoded, encoded, read_frame, write_frame};
+use crate::{MAX_FRAME, Request, decoded, encoded, read_frame, shortened, write_frame};
 
 /// What a function of a submission returns, with or without errors.
 pub trait Answer {
@@ -64,7 +64,7 @@ impl Functions {
             Box::new(move |arguments| {
                 let arguments: A = decoded(arguments)?;
                 Ok(Box::new(move || {
-                    let result = call(|| function(arguments));
+                    let result = call(|| function(arguments)).map_err(shortened);
                     Box::new(move || encoded(&result))
                 }))
             }),
@@ -83,7 +83,7 @@ impl Functions {
         rustix::stdio::dup2_stdout(io::stderr())?;
         let (mut loaded, mut ended): (Option<Run>, Option<Encode>) = (None, None);
         loop {
-            let frame = match read_frame(&mut requests) {
+            let frame = match read_frame(&mut requests, MAX_FRAME) {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
                 frame => frame?,
             };

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Request, Times, decoded, encoded, read_frame, write_frame};
+use crate::{MAX_FRAME, Request, Times, decoded, encoded, read_frame, shortened, write_frame};
 
 /// The variable with the runner's program and its arguments, a line each.
 const RUNNER: &str = "HOMEWORK_RUNNER";
@@ -35,16 +35,21 @@ struct Runner {
     has_flooded: Arc<AtomicBool>,
 }
 
-/// Calls a function of the submission.
+/// Calls a function of the submission, whose right result has this number of elements.
 ///
 /// # Errors
-/// The function's error, the message of its panic, or how its process has ended.
-pub fn call<R: DeserializeOwned>(function: &str, arguments: &impl Serialize) -> Result<R, String> {
-    timed(function, arguments).1
+/// The function's error, the message of its panic, how its process has ended, or that its result is too large: what a few
+/// bytes decode to may be many times as large.
+pub fn call<R: DeserializeOwned>(function: &str, arguments: &impl Serialize, elements: usize) -> Result<R, String> {
+    timed(function, arguments, elements).1
 }
 
 /// [`call`] with the times of the call, without those of sending the arguments and the result.
-pub fn timed<R: DeserializeOwned>(function: &str, arguments: &impl Serialize) -> (Times, Result<R, String>) {
+pub fn timed<R: DeserializeOwned>(
+    function: &str,
+    arguments: &impl Serialize,
+    elements: usize,
+) -> (Times, Result<R, String>) {
     let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     let (runner, starts) = &mut *running;
     if runner.is_none() {
@@ -55,12 +60,18 @@ pub fn timed<R: DeserializeOwned>(function: &str, arguments: &impl Serialize) ->
         *runner = Some(Runner::start());
     }
     let Some(process) = runner.as_mut() else { unreachable!("it was started") };
-    match process.call(function, &encoded(arguments)) {
+    match process.call(function, &encoded(arguments), max_result(elements)) {
         // Before it ends of what it has printed, it may still answer.
         Ok((times, answer)) if !process.has_flooded.load(Ordering::Acquire) => match decoded(&answer) {
             Ok(result) => (times, Result::map_err(result, shortened)),
             Err(_) => (times, Err("its result cannot be read".to_owned())),
         },
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            if let Some(runner) = runner.take() {
+                runner.stop();
+            }
+            (Times::MAX, Err(format!("its result is too large: {error}, and {elements} elements are expected")))
+        }
         _ => {
             let ending = runner.take().map(Runner::ending);
             (Times::MAX, Err(ending.unwrap_or_default()))
@@ -68,13 +79,14 @@ pub fn timed<R: DeserializeOwned>(function: &str, arguments: &impl Serialize) ->
     }
 }
 
-/// Maximum bytes of a submission's message.
-const MAX_MESSAGE: usize = 4 << 10;
-
-fn shortened(mut message: String) -> String {
-    message.truncate(message.floor_char_boundary(MAX_MESSAGE));
-    message
+/// Bytes that a result may have: some for each expected element, so that one of another shape can be compared and named, and
+/// some for messages, launches and lengths of lists.
+fn max_result(elements: usize) -> u64 {
+    (elements as u64).saturating_mul(16).saturating_add(MAX_PRINTED as u64).min(MAX_FRAME)
 }
+
+/// Maximum bytes of the frame with a call's time.
+const MAX_TIME: u64 = 64;
 
 /// The value of a function without errors: another result becomes a panic with its message.
 pub fn value<R>(result: Result<R, String>) -> R {
@@ -113,15 +125,21 @@ impl Runner {
         Self { child, requests: BufWriter::new(requests), answers, printed, has_flooded }
     }
 
-    fn call(&mut self, function: &str, arguments: &[u8]) -> io::Result<(Times, Vec<u8>)> {
+    fn call(&mut self, function: &str, arguments: &[u8], max_result: u64) -> io::Result<(Times, Vec<u8>)> {
         let request = Request::Load { function: function.to_owned(), arguments: arguments.to_vec() };
         write_frame(&mut self.requests, &encoded(&request))?;
         let start = Instant::now();
         write_frame(&mut self.requests, &encoded(&Request::Run))?;
-        let answer = read_frame(&mut self.answers)?;
+        let answer = read_frame(&mut self.answers, MAX_TIME)?;
         let times = Times { wall: start.elapsed(), longest_thread: decoded(&answer)? };
         write_frame(&mut self.requests, &encoded(&Request::Fetch))?;
-        Ok((times, read_frame(&mut self.answers)?))
+        Ok((times, read_frame(&mut self.answers, max_result)?))
+    }
+
+    /// Ends it.
+    fn stop(mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
     }
 
     /// A sentence on how it has ended.
@@ -160,13 +178,21 @@ impl Runner {
 mod tests {
     use super::*;
 
-    const FLOODED: &str = "it prints more than 1 MiB";
-
     #[test]
     #[ignore = "with RUNNER, in a process of its own"]
     fn a_call_in_this_process_fails() {
-        let result: Result<u32, String> = call("function", &());
-        assert_eq!(result, Err(FLOODED.to_owned()));
+        let result: Result<Vec<Vec<f32>>, String> = call("function", &(), 10);
+        panic!("<{}>", result.unwrap_err());
+    }
+
+    /// What a call says where a shell's script is the submission's program.
+    fn error_of(script: &str) -> String {
+        let mut call = Command::new(std::env::current_exe().unwrap());
+        call.args(["--exact", "--ignored", "submission::tests::a_call_in_this_process_fails"]);
+        let output = call.env(RUNNER, format!("sh\n-c\n{script}")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let error = said.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
+        error.unwrap_or_else(|| panic!("{said}")).0.to_owned()
     }
 
     #[test]
@@ -178,11 +204,21 @@ mod tests {
         std::fs::write(&answers, frames).unwrap();
         // What is ended is the shell, as a sandbox around the program: the program goes on for a while.
         let flood = format!("sh -c 'head -c 2000000 /dev/zero >&2; cat {}; sleep 1' & wait", answers.display());
-        let mut call = Command::new(std::env::current_exe().unwrap());
-        call.args(["--exact", "--ignored", "submission::tests::a_call_in_this_process_fails"]);
-        let output = call.env(RUNNER, format!("sh\n-c\n{flood}")).output().unwrap();
+        let error = error_of(&flood);
         std::fs::remove_file(answers).unwrap();
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        assert_eq!(error, "it prints more than 1 MiB");
+    }
+
+    /// 256 MiB of zeros would be a result of 268 million empty lists, in 6.4 GB.
+    #[test]
+    fn a_result_that_is_larger_than_expected_is_not_decoded() {
+        let length = |bytes: u64| bytes.to_le_bytes().iter().map(|byte| format!("\\{byte:03o}")).collect::<String>();
+        let time = format!("printf '{}\\0\\0'", length(2));
+        let zeros = |bytes: u64| format!("{time}; printf '{}'; head -c {bytes} /dev/zero; cat", length(bytes));
+        let expected =
+            "its result is too large: 268435456 bytes, at most 1048736 are read, and 10 elements are expected";
+        assert_eq!(error_of(&zeros(256 << 20)), expected);
+        let huge = format!("printf '{}'; head -c 9999 /dev/zero; cat", length(9999));
+        assert!(error_of(&huge).starts_with("its result is too large: 9999 bytes, at most 64 are read"));
     }
 }

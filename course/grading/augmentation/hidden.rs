@@ -15,7 +15,7 @@ fn augmented_starts_its_workers_and_ends_them() -> Result<(), Failure> {
         loop {
             round += 1;
             let [started, most, after]: [usize; 3] =
-                check("augmented", grader::call("threads of augmented", &(2000_usize, workers)))?;
+                check("augmented", grader::call("threads of augmented", &(2000_usize, workers), 3))?;
             if after > 0 {
                 return Err(format!("augmented: when it returns, {after} of its threads have not ended").into());
             }

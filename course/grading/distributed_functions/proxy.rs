@@ -47,7 +47,8 @@ pub fn all_reduced(
     operation: &str,
 ) -> Result<(Vec<Vec<f32>>, Vec<Sent>), String> {
     let length = buffers.first().map_or(0, Vec::len);
-    call("all_reduced", &(function, buffers, operation)).and_then(|all| results(buffers.len(), length, all))
+    let all = call("all_reduced", &(function, buffers, operation), buffers.len() * length)?;
+    results(buffers.len(), length, all)
 }
 
 pub fn synchronous(
@@ -55,11 +56,16 @@ pub fn synchronous(
     gradients: &[Vec<f32>],
     rate: f32,
 ) -> Result<(Vec<Vec<f32>>, Vec<Sent>), String> {
-    let all = call("synchronous", &(parameters, gradients, rate))?;
+    let all = call("synchronous", &(parameters, gradients, rate), gradients.len() * parameters.len())?;
     results(gradients.len(), parameters.len(), all)
 }
 
 type Values = (Vec<f32>, Vec<Vec<Vec<f32>>>, Vec<Counts>);
+
+/// Number of the parameters at the end, and of those that each worker sees before and after each step.
+fn seen(parameters: &[f32], steps: usize, workers: &[Vec<f32>]) -> usize {
+    parameters.len() * (1 + workers.len() * (steps + 1))
+}
 
 /// Training of this number of parameters, masters and workers.
 fn trained(
@@ -82,7 +88,8 @@ pub fn asynchronous(
     steps: usize,
     gradients: &[Vec<f32>],
 ) -> Result<Trained, String> {
-    let all = call("asynchronous", &(parameters, rate, masters, steps, gradients))?;
+    let elements = seen(parameters, steps, gradients);
+    let all = call("asynchronous", &(parameters, rate, masters, steps, gradients), elements)?;
     trained(parameters.len(), masters, gradients.len(), all)
 }
 
@@ -93,7 +100,8 @@ pub fn asynchronous_towards(
     steps: usize,
     targets: &[Vec<f32>],
 ) -> Result<Trained, String> {
-    let all = call("asynchronous_towards", &(parameters, rate, masters, steps, targets))?;
+    let elements = seen(parameters, steps, targets);
+    let all = call("asynchronous_towards", &(parameters, rate, masters, steps, targets), elements)?;
     trained(parameters.len(), masters, targets.len(), all)
 }
 
@@ -105,6 +113,8 @@ pub fn asynchronous_with_slow_worker(
     gradients: &[Vec<f32>],
     slow: usize,
 ) -> Result<Trained, String> {
-    let all = call("asynchronous_with_slow_worker", &((parameters, rate, masters, steps, gradients), slow))?;
+    let elements = seen(parameters, steps, gradients);
+    let training = (parameters, rate, masters, steps, gradients);
+    let all = call("asynchronous_with_slow_worker", &(training, slow), elements)?;
     trained(parameters.len(), masters, gradients.len(), all)
 }

@@ -15,8 +15,8 @@ pub fn result(_: &Device, name: &str, size: usize) -> Result<Vec<f64>, String> {
 
 /// The result on the submission's simulator in several schedules, which the seed chooses.
 pub fn result_in_schedules(name: &str, size: usize, schedules: u32, seed: u64) -> Result<Vec<f64>, String> {
-    let found: Vec<f64> = call("result", &(name, size, schedules, seed))?;
     let expected = learn::result(&Device::simulator(), name, size)?;
+    let found: Vec<f64> = call("result", &(name, size, schedules, seed), expected.len())?;
     if found.len() != expected.len() {
         return Err(format!("the result has {} elements, expected {}", found.len(), expected.len()));
     }

@@ -57,7 +57,7 @@ fn max_rayon_is_faster_than_two_loops() -> Result<(), Failure> {
     let mut c = Array2::zeros((1000, 1000));
     let [rayon, loops] = compared(Duration::from_secs(6), |round| {
         let (a, b) = (matrix(1000, 1000, 2 * round), matrix(1000, 1000, 2 * round + 1));
-        let (rayon, result) = timed("max_rayon", &(Matrix(a.clone()), Matrix(b.clone())));
+        let (rayon, result) = timed("max_rayon", &(Matrix(a.clone()), Matrix(b.clone())), a.len());
         check("max_rayon", result.and_then(|Matrix(c)| verify(&c, &a, &b)))?;
         let loops = times_of(|| {
             for i in 0..a.nrows() {

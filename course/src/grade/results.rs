@@ -296,15 +296,17 @@ pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String
     String::from_utf8(table.into_inner().context("the table is not complete")?).context("the table is UTF-8")
 }
 
-/// Maximum bytes of a test's feedback.
+/// Maximum bytes of a test's feedback, and what follows one that was cut.
 const MAX_FEEDBACK: usize = 4 << 10;
+const CUT: &str = "… (cut: it is longer than 4 KiB)";
 
 /// A feedback, whose text a submission may have made as long as it liked.
 fn shortened(feedback: &str) -> String {
-    match feedback.floor_char_boundary(MAX_FEEDBACK) {
-        end if end < feedback.len() => format!("{}…", &feedback[..end]),
-        _ => feedback.to_owned(),
+    if feedback.len() <= MAX_FEEDBACK {
+        return feedback.to_owned();
     }
+    let end = feedback.floor_char_boundary(MAX_FEEDBACK - CUT.len());
+    format!("{}{CUT}", &feedback[..end])
 }
 
 /// A number with two decimals at most.
@@ -427,6 +429,18 @@ mod tests {
         assert_eq!(outputs, ["", error, "see a: it does not compile", "c[0][0] is 1", "c[0][0] is 1"]);
         let reason = "max_functions: it does not compile: src/lib.rs:1:1: error: x; matmul_functions: c[0][0] is 1";
         assert_eq!(grade.reason(), reason);
+    }
+
+    #[test]
+    fn grade_cuts_a_long_feedback_and_says_that() {
+        let test = test(Part::One, "a", 50.0);
+        for long in ["x".repeat(200 << 20), "ü".repeat(5000)] {
+            let feedback = Item::failed(&test, &long).feedback;
+            assert!((MAX_FEEDBACK - 1..=MAX_FEEDBACK).contains(&feedback.len()), "{}", feedback.len());
+            assert!(feedback.ends_with("… (cut: it is longer than 4 KiB)"));
+        }
+        let whole = "x".repeat(MAX_FEEDBACK);
+        assert_eq!(Item::failed(&test, &whole).feedback, whole);
     }
 
     #[test]

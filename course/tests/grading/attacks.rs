@@ -52,6 +52,16 @@ fn attacks() -> Vec<Submission> {
             &["max_functions/src/kernel.rs, line 1: brackets in more than 200 others"],
         ),
         at_max_cpu(
+            "long_message",
+            "    panic!(\"{}\", \"x\".repeat(200 << 20));\n    #[allow(unreachable_code)]\n    let (rows",
+            &["max_cpu: xxx", "… (cut: it is longer than 4 KiB)"],
+        ),
+        at_max_cpu(
+            "huge_result",
+            "    return Ok(Array2::zeros((1 << 13, 1 << 13)));\n    #[allow(unreachable_code)]\n    let (rows",
+            &["its result is too large: 671088"],
+        ),
+        at_max_cpu(
             "sleeps_forever",
             "    loop { std::thread::sleep(std::time::Duration::from_secs(1)); }\n    #[allow(unreachable_code)]\n    let (rows",
             &["stopped after 5 s: does it end?"],
