@@ -633,12 +633,12 @@ fn a_class_gets_its_points_and_is_graded_again() {
         tests_of(&folder.join("feedback"), &name, |_| true).iter().filter(|test| test.0 == "max_functions").count();
     assert_eq!(run.0, of_part.to_string(), "{said}");
     let grades = std::fs::read_to_string(folder.join("grades.csv")).unwrap();
-    assert!(grades.contains(",55.5,"), "{grades}");
+    assert!(grades.contains("\",\"55.5\",\""), "{grades}");
     let changes = std::fs::read_to_string(folder.join("changes.csv")).unwrap();
     let rows: Vec<&str> = changes.lines().skip(1).collect();
     assert_eq!(rows.len(), 2, "{changes}");
-    assert!(rows[0].starts_with(&format!("{name},max_functions: max_cpu_is_right,")), "{changes}");
-    assert!(rows[1].starts_with(&format!("{name},points,{},", before[&name])), "{changes}");
+    assert!(rows[0].starts_with(&format!("\"{name}\",\"max_functions: max_cpu_is_right\",")), "{changes}");
+    assert!(rows[1].starts_with(&format!("\"{name}\",\"points\",\"{}\",", before[&name])), "{changes}");
 }
 
 /// The packages and names of tests in a results file that `has` selects.

@@ -44,7 +44,8 @@ pub fn full_queue() -> (usize, Vec<u32>, bool, Vec<Option<u32>>) {
 }
 
 pub fn served(count: u64, workers: usize, largest: Distortion, seed: u64) -> Vec<(u64, Image)> {
-    let done: Vec<(u64, Vec<f32>)> = value(call("served", &(count, workers, numbers(&largest), seed), count as usize * PIXELS));
+    let done: Vec<(u64, Vec<f32>)> =
+        value(call("served", &(count, workers, numbers(&largest), seed), count as usize * PIXELS));
     value(done.into_iter().map(|(number, pixels)| Ok((number, image(pixels)?))).collect())
 }
 

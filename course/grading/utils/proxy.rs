@@ -40,8 +40,11 @@ pub fn zeros_biases(sizes: &[usize]) -> Vec<Array1<f64>> {
 }
 
 pub fn create_batches(data: &Array2<f64>, labels: &Array2<f64>, batch_size: usize) -> Vec<(Array2<f64>, Array2<f64>)> {
-    let batches: Vec<(Matrix<f64>, Matrix<f64>)> =
-        value(call("create_batches", &(Matrix(data.clone()), Matrix(labels.clone()), batch_size), data.len() + labels.len()));
+    let batches: Vec<(Matrix<f64>, Matrix<f64>)> = value(call(
+        "create_batches",
+        &(Matrix(data.clone()), Matrix(labels.clone()), batch_size),
+        data.len() + labels.len(),
+    ));
     batches.into_iter().map(|(data, labels)| (data.0, labels.0)).collect()
 }
 

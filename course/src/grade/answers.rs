@@ -11,7 +11,8 @@ use command_line::{counted, one_of, say};
 use serde::Deserialize;
 use whole_files::{require_distinct, write_privately};
 
-use super::results::{cell, escaped};
+use super::results::escaped;
+use super::sheet::to_csv;
 use super::{class, class_page, name_of, submission, without_panic};
 use crate::starter::{Assignment, Part, answers_template, read_text, section_of};
 use crate::workspace_root;
@@ -161,10 +162,9 @@ fn table(questions: &[Question], answers: &[(String, Answers)]) -> Result<String
     let last = column(header.len() - 1);
     header.push(format!("sum (of {})", questions.iter().map(Question::points).sum::<u32>()));
     header.push("remark".to_owned());
-    let mut table = csv::Writer::from_writer(Vec::new());
-    table.write_record(&header)?;
+    let mut rows = vec![header];
     for (index, (name, answers)) in answers.iter().enumerate() {
-        let (mut row, mut remarks) = (vec![cell(name)], Vec::new());
+        let (mut row, mut remarks) = (vec![name.clone()], Vec::new());
         for question in questions {
             let answer = match answers {
                 Answers::Text(text) => question.answer(text, questions),
@@ -184,10 +184,10 @@ fn table(questions: &[Question], answers: &[(String, Answers)]) -> Result<String
         }
         // The header is line 1.
         row.push(format!("=SUM(B{0}:{last}{0})", index + 2));
-        row.push(cell(&remarks.join("; ")));
-        table.write_record(row)?;
+        row.push(remarks.join("; "));
+        rows.push(row);
     }
-    String::from_utf8(table.into_inner().context("the table is not complete")?).context("the table is UTF-8")
+    to_csv(b',', rows)
 }
 
 /// The letters of a spreadsheet's column, from 0: A, B, …, Z, AA, AB, ….
@@ -277,7 +277,7 @@ mod tests {
             ("bob".to_owned(), Answers::None("it has no files".to_owned())),
             ("cai".to_owned(), Answers::Text("My own form.".to_owned())),
         ];
-        let table = table(&questions, &answers).unwrap();
+        let table = table(&questions, &answers).unwrap().replace('"', "");
         let rows: Vec<&str> = table.lines().collect();
         assert!(
             rows[0].starts_with("submission,max_functions: figure (of 1),max_functions: memory (of 2),"),
@@ -288,7 +288,7 @@ mod tests {
             rows[1].contains(",,,,0,0,0,0,0,=SUM(B2:I2),matmul_functions: blank; activation_functions: blank"),
             "{table}"
         );
-        assert!(!rows[1].starts_with('='), "{table}");
+        assert!(rows[1].starts_with("'=ann,"), "{table}");
         assert_eq!(rows[2], "bob,0,0,0,0,0,0,0,0,=SUM(B3:I3),it has no files");
         assert!(rows[3].starts_with("cai,,,,,,,,,=SUM(B4:I4),max_functions: its heading is gone;"), "{table}");
         let page = html(&questions, &answers);
@@ -323,7 +323,7 @@ mod tests {
         };
         run(&options).unwrap();
         let marks = std::fs::read_to_string(&options.csv).unwrap();
-        assert!(marks.contains("\nann,,,,0,"), "{marks}");
+        assert!(marks.contains("\n\"ann\",\"\",\"\",\"\",\"0\","), "{marks}");
         assert!(std::fs::read_to_string(&options.page).unwrap().contains("<pre>Memory.</pre>"));
         std::fs::write(&options.csv, "marks").unwrap();
         let error = run(&options).unwrap_err().to_string();

