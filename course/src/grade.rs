@@ -76,9 +76,9 @@ pub struct Options {
     /// Seconds that a test may take, without those for which it waits for a processor
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600))]
     limit: u64,
-    /// Seed of the tests' inputs; those that students have use 0
-    #[arg(long, default_value_t = 1)]
-    seed: u32,
+    /// Seed of the tests' inputs; those that students have use 0 [default: that of the results of --keep, or a random one]
+    #[arg(long)]
+    seed: Option<u32>,
     /// Also write the results as Gradescope reads them
     #[arg(long, value_name = "results.json")]
     json: Option<PathBuf>,
@@ -119,7 +119,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     let rules = options.rules()?;
     let grader = Grader::new(options)?;
     let grade = rules.apply(&name_of(submission), grader.grade(submission)?);
-    grader.not_graded().into_iter().chain(grader.like_solutions(submission)?).for_each(|line| note!("{line}"));
+    grader.notes().into_iter().chain(grader.like_solutions(submission)?).for_each(|line| note!("{line}"));
     say!("{}", grade.to_text().trim_end());
     for (file, text) in [(&options.json, grade.to_gradescope()), (&options.junit, grade.to_junit())] {
         if let Some(file) = file {
@@ -178,6 +178,15 @@ impl Options {
         Ok(require_distinct(outputs, &inputs)?)
     }
 
+    /// The seed of the inputs: one that no student knows, unless it is given or that of kept results.
+    ///
+    /// # Errors
+    /// If the kept results cannot be read.
+    fn seed(&self) -> Result<u32> {
+        let known = self.seed.map_or_else(|| self.kept.seed(), |seed| Ok(Some(seed)))?;
+        Ok(known.unwrap_or_else(random_seed))
+    }
+
     fn sandbox(&self) -> Result<Sandbox> {
         if self.unsandboxed {
             return Ok(Sandbox::None);
@@ -194,6 +203,13 @@ impl Options {
         let graded: Vec<Test> = all.iter().filter(|test| parts.contains(&test.part)).cloned().collect();
         self.rules.read(&all, &graded)
     }
+}
+
+/// A random number above 0, which is the seed of the students' own tests.
+fn random_seed() -> u32 {
+    use std::hash::{BuildHasher, RandomState};
+    // Its keys are the system's random numbers.
+    (RandomState::new().hash_one(()) as u32).max(1)
 }
 
 /// What the results of a part depend on.
@@ -262,9 +278,10 @@ impl Grader {
         let mut metadata = compiler.trusted();
         set_target(&mut metadata, workspace.folder(), &target);
         let readable = workspace.dependencies(&mut metadata)?;
-        let settings = format!("{} {} {}", options.seed, options.limit, options.unsandboxed);
+        let seed = options.seed()?;
+        let settings = format!("{seed} {} {}", options.limit, options.unsandboxed);
         let dependencies: Vec<PathBuf> = readable.iter().cloned().chain(files_of_project()).collect();
-        let kept = options.kept.read(&dependencies, &settings, &tests)?;
+        let kept = options.kept.read(&dependencies, seed, &settings, &tests)?;
         let grader = Self {
             kept,
             readable,
@@ -276,7 +293,7 @@ impl Grader {
             assignment,
             parts,
             tests,
-            seed: options.seed,
+            seed,
             limit: Duration::from_secs(options.limit),
             sandbox,
             compiler,
@@ -316,13 +333,13 @@ impl Grader {
         self.tests.iter().filter(can_run)
     }
 
-    /// The tests that are left out, in a line for each reason.
-    fn not_graded(&self) -> Vec<String> {
+    /// The seed, and the tests that are left out, in a line for each reason.
+    fn notes(&self) -> Vec<String> {
         let left_out = |why: &str, is_left_out: fn(&&Test) -> bool| {
             let items = self.tests.iter().filter(is_left_out).map(Item::passed).collect();
             format!("not graded: tests of {} points, since {why}", self.graded_as(items, Vec::new()).points())
         };
-        let mut lines = Vec::new();
+        let mut lines = vec![format!("seed of the inputs: {0} (--seed {0} makes the same)", self.seed)];
         if !self.has_ptx_toolchain && self.tests.iter().any(|test| test.program == Program::Ptx) {
             let why = "there is no toolchain for PTX (cargo xtask doctor)";
             lines.push(left_out(why, |test| test.program == Program::Ptx));
@@ -347,7 +364,8 @@ impl Grader {
     }
 
     fn graded_as(&self, items: Vec<Item>, findings: Vec<String>) -> Grade {
-        Grade::new(items, self.tests.iter().map(|test| test.points).sum(), findings)
+        let grade = Grade::new(items, self.tests.iter().map(|test| test.points).sum(), findings);
+        Grade { seed: Some(self.seed), ..grade }
     }
 
     /// [`Grader::grade`], with a row for a failure of the grader too, which panics are: the other submissions have theirs.
@@ -717,6 +735,14 @@ mod tests {
         }
         // The table of an earlier call is written again.
         options_of(&["--all", all, "--csv", &path("grades.csv")]).require_other_files().unwrap();
+    }
+
+    #[test]
+    fn grade_draws_a_seed_unless_one_is_given() {
+        let seed = |arguments: &[&str]| options_of(&[&["homework.zip"], arguments].concat()).seed().unwrap();
+        assert_eq!(seed(&["--seed", "4711"]), 4711);
+        let drawn: BTreeSet<u32> = (0..8).map(|_| seed(&[])).collect();
+        assert!(drawn.len() > 1 && !drawn.contains(&0), "{drawn:?}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
         std::fs::create_dir_all(feedback).with_context(|| format!("cannot create {}", feedback.display()))?;
     }
     let kept = grader.kept.as_ref();
-    grader.not_graded().into_iter().chain(unused).chain(kept.and_then(Kept::note)).for_each(|line| note!("{line}"));
+    grader.notes().into_iter().chain(unused).chain(kept.and_then(Kept::note)).for_each(|line| note!("{line}"));
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len}, {eta} left: {msg}");
     let bar = ProgressBar::new(submissions.len() as u64).with_style(style.expect("the template is well-formed"));
     let mut grades = Vec::new();

@@ -43,6 +43,7 @@ pub(super) struct Kept {
     is_other_grader: bool,
     /// Fingerprint of the grader.
     grader: String,
+    seed: u32,
     /// Fingerprint of what all results share beside the grader.
     settings: String,
     /// Fingerprints of the tests by their packages and names.
@@ -54,6 +55,9 @@ pub(super) struct Kept {
 #[serde(deny_unknown_fields)]
 struct File {
     grader: String,
+    /// The seed of the tests' inputs.
+    #[serde(default)]
+    seed: Option<u32>,
     /// Feedback, empty if the test passed, by the result's fingerprint.
     results: BTreeMap<String, String>,
     class: BTreeMap<String, Points>,
@@ -79,18 +83,36 @@ impl Options {
         options.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)))
     }
 
+    /// The seed of earlier gradings, if there are any.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(super) fn seed(&self) -> Result<Option<u32>> {
+        Ok(self.file()?.and_then(|file| file.seed))
+    }
+
+    /// What is kept; `None` if there is no file of it.
+    fn file(&self) -> Result<Option<File>> {
+        let Some(file) = self.keep.as_deref().filter(|file| file.exists()) else { return Ok(None) };
+        let kept = serde_json::from_str(&read_text(file)?)
+            .with_context(|| format!("{} has no kept results: delete it or name another file", file.display()))?;
+        Ok(Some(kept))
+    }
+
     /// The results of earlier gradings; `None` if none are kept. `dependencies` are the crates that tests and submissions are
-    /// compiled with, `settings` what else results depend on.
+    /// compiled with, `settings` what else, with the seed, results depend on.
     ///
     /// # Errors
     /// If a file cannot be read.
-    pub(super) fn read(&self, dependencies: &[PathBuf], settings: &str, tests: &[Test]) -> Result<Option<Kept>> {
+    pub(super) fn read(
+        &self,
+        dependencies: &[PathBuf],
+        seed: u32,
+        settings: &str,
+        tests: &[Test],
+    ) -> Result<Option<Kept>> {
         let Some(file) = &self.keep else { return Ok(None) };
-        let old: File = match file.exists() {
-            true => serde_json::from_str(&read_text(file)?)
-                .with_context(|| format!("{} has no kept results: delete it or name another file", file.display()))?,
-            false => File::default(),
-        };
+        let old = self.file()?.unwrap_or_default();
         let grader = grader(dependencies)?;
         let mut fingerprints = BTreeMap::new();
         for test in tests {
@@ -104,6 +126,7 @@ impl Options {
             changes: self.changes.clone(),
             old,
             grader,
+            seed,
             settings: settings.to_owned(),
             tests: fingerprints,
             recalled: Cell::new(0),
@@ -174,7 +197,7 @@ impl Kept {
             write_privately(file, table.as_bytes()).with_context(|| format!("cannot write {}", file.display()))?;
             lines.push(format!("{}: {} changed", file.display(), counted(names.len(), "submission")));
         }
-        let text = serde_json::to_string(&File { grader: self.grader.clone(), results, class })?;
+        let text = serde_json::to_string(&File { grader: self.grader.clone(), seed: Some(self.seed), results, class })?;
         write_privately(&self.file, text.as_bytes())
             .with_context(|| format!("cannot write {}", self.file.display()))?;
         Ok(lines)
@@ -308,7 +331,7 @@ mod tests {
     fn kept(folder: &Path, grader: &str, settings: &str) -> Kept {
         let file = folder.join("kept.json");
         let options = Options { keep: Some(file), changes: Some(folder.join("changes.csv")) };
-        let kept = options.read(&[], settings, &tests(None).unwrap()).unwrap().unwrap();
+        let kept = options.read(&[], 4711, settings, &tests(None).unwrap()).unwrap().unwrap();
         Kept {
             is_other_grader: !kept.old.grader.is_empty() && kept.old.grader != grader,
             grader: grader.to_owned(),
@@ -338,6 +361,8 @@ mod tests {
 
         let again = kept(folder.path(), "1", "s");
         assert_eq!(again.note(), None);
+        let options = Options { keep: Some(folder.path().join("kept.json")), changes: None };
+        assert_eq!(options.seed().unwrap(), Some(4711));
         assert_eq!(
             [again.recall(first, &files), again.recall(second, &files)],
             [Some(items[0].clone()), Some(items[1].clone())]
@@ -372,7 +397,7 @@ mod tests {
         assert_eq!(table.replace('"', ""), "submission,test,before,after\nann,points,100,\n");
         std::fs::write(folder.path().join("kept.json"), "{").unwrap();
         let options = Options { keep: Some(folder.path().join("kept.json")), changes: None };
-        let error = format!("{:#}", options.read(&[], "s", &all).err().unwrap());
+        let error = format!("{:#}", options.read(&[], 4711, "s", &all).err().unwrap());
         assert!(error.contains("has no kept results: delete it or name another file"), "{error}");
     }
 

@@ -45,6 +45,8 @@ pub(super) struct Grade {
     pub(super) hand_in: Option<HandIn>,
     /// Points that a person has set.
     pub(super) by_hand: Vec<ByHand>,
+    /// The seed of the tests' inputs, with which they can be made again.
+    pub(super) seed: Option<u32>,
     /// Whether the grader has failed, so that the points say nothing.
     pub(super) is_error_of_grader: bool,
 }
@@ -91,7 +93,7 @@ impl fmt::Display for ByHand {
 
 impl Grade {
     pub(super) fn new(items: Vec<Item>, whole: f64, findings: Vec<String>) -> Self {
-        Self { items, whole, findings, hand_in: None, by_hand: Vec::new(), is_error_of_grader: false }
+        Self { items, whole, findings, hand_in: None, by_hand: Vec::new(), seed: None, is_error_of_grader: false }
     }
 
     /// The points that count: those that were earned, less what is lost by lateness.
@@ -233,7 +235,11 @@ impl Grade {
         };
         let tests: Vec<_> = self.outputs().map(test).collect();
         let output = [self.notes(), self.findings.clone()].concat().join("\n");
-        format!("{:#}\n", json!({ "score": self.points(), "output": output, "tests": tests }))
+        let mut results = json!({ "score": self.points(), "output": output, "tests": tests });
+        if let Some(seed) = self.seed {
+            results["extra_data"] = json!({ "seed": seed });
+        }
+        format!("{results:#}\n")
     }
 
     /// JUnit's XML, as the schema junit-10.xsd of Jenkins' xUnit plugin has it.
@@ -244,6 +250,9 @@ impl Grade {
             "<testsuite name=\"homework\" tests=\"{}\" failures=\"{failures}\" errors=\"0\">\n",
             self.items.len()
         ));
+        if let Some(seed) = self.seed {
+            text.push_str(&format!("  <properties><property name=\"seed\" value=\"{seed}\"/></properties>\n"));
+        }
         for (item, output) in self.outputs() {
             text.push_str(&format!("  <testcase classname=\"{}\" name=\"{}\"", item.package, item.name));
             match item.points < item.maximum {
@@ -271,7 +280,9 @@ pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String
     header.extend(has_lateness.then_some(["earned", "hours late", "late factor"]).iter().flatten());
     header.extend(["points", "maximum"]);
     header.extend(has_by_hand.then_some("set by hand"));
+    let has_seed = grades.iter().any(|(_, grade)| grade.seed.is_some());
     header.extend(["reason", "findings"]);
+    header.extend(has_seed.then_some("seed"));
     let mut rows: Vec<Vec<String>> = vec![header.into_iter().map(str::to_owned).collect()];
     for (name, grade) in grades {
         let mut row = vec![name.clone()];
@@ -291,6 +302,7 @@ pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String
             row.push(set.join("; "));
         }
         row.extend([grade.reason(), grade.findings.join("; ")]);
+        row.extend(has_seed.then(|| grade.seed.map_or_else(String::new, |seed| seed.to_string())));
         rows.push(row);
     }
     to_csv(b',', rows)
@@ -343,6 +355,7 @@ mod tests {
     struct Gradescope {
         score: f64,
         output: String,
+        extra_data: serde_json::Map<String, serde_json::Value>,
         tests: Vec<GradescopeTest>,
     }
 
@@ -384,14 +397,19 @@ mod tests {
             Item::passed(&test(Part::Two, "good", 7.0)),
             Item::failed(&test(Part::Two, "bad", 3.0), "c[0][1] < \"4\" & \u{1b}[31m"),
         ];
-        let grade = Grade::new(items, 100.0, vec!["look".to_owned()]);
+        let grade = Grade { seed: Some(4711), ..Grade::new(items, 100.0, vec!["look".to_owned()]) };
         let documented: Gradescope = serde_json::from_str(&grade.to_gradescope()).unwrap();
         assert!(documented.tests.iter().all(|test| test.score <= test.max_score && !test.name.is_empty()));
         let json: serde_json::Value = serde_json::from_str(&grade.to_gradescope()).unwrap();
         assert_eq!((&json["score"], &json["tests"][1]["status"]), (&json!(7.0), &json!("failed")));
-        assert_eq!(json["tests"][0]["max_score"], 7.0);
+        assert_eq!((&json["tests"][0]["max_score"], &json["extra_data"]["seed"]), (&json!(7.0), &json!(4711)));
+        // A student's text does not have it.
+        assert!(!grade.to_text().contains("4711"));
+        let table = table(&[Part::Two], &[("ann".to_owned(), grade.clone())]).unwrap();
+        assert!(table.lines().map(|row| row.rsplit_once(',').unwrap().1).eq(["\"seed\"", "\"4711\""]), "{table}");
         let xml = grade.to_junit();
         assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{xml}");
+        assert!(xml.contains("<properties><property name=\"seed\" value=\"4711\"/></properties>\n"), "{xml}");
         assert!(xml.contains("message=\"c[0][1] &lt; &quot;4&quot; &amp; \u{fffd}[31m\""), "{xml}");
     }
 
