@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
-use command_line::{counted, note, say};
+use command_line::{counted, note, printable_line, say};
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 use whole_files::write_privately;
@@ -43,7 +43,7 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
         write_privately(csv, table.as_bytes()).with_context(|| format!("cannot write {}", csv.display()))
     };
     for (path, name) in submissions.iter().zip(names) {
-        bar.set_message(name.clone());
+        show(&bar, &name);
         let grade = rules.apply(&name, grader.grade_or_error(path));
         let (points, maximum, reason) = (grade.points(), grade.maximum(), grade.reason());
         let why: Vec<String> = (!reason.is_empty()).then_some(reason).into_iter().chain(grade.notes()).collect();
@@ -63,10 +63,10 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     bar.finish_and_clear();
     say!("{}: {}", csv.display(), counted(submissions.len(), "submission"));
     if let Some(kept) = kept {
-        kept.write(&*grader.graded.borrow(), &grades)?.into_iter().for_each(|line| say!("{line}"));
+        kept.write(&*grader.graded.borrow(), &grades)?.into_iter().for_each(|line| say!("{}", printable_line(&line)));
     }
     for worksheet in worksheets {
-        worksheet.write(&grades)?.into_iter().for_each(|line| say!("{line}"));
+        worksheet.write(&grades)?.into_iter().for_each(|line| say!("{}", printable_line(&line)));
     }
     if let Some(page) = page {
         write_page(page, &grader, &submissions, &grades)?;
@@ -77,6 +77,11 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     }
     note!("{} could not be graded: see the reasons in {}", counted(failed, "submission"), csv.display());
     Ok(ExitCode::FAILURE)
+}
+
+/// Shows the submission that is graded. Its name is a student's: a terminal must not take it for commands.
+fn show(bar: &ProgressBar, name: &str) {
+    bar.set_message(printable_line(name).into_owned());
 }
 
 /// Writes the page on the class.
@@ -138,6 +143,13 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     use super::*;
+
+    #[test]
+    fn grade_shows_no_control_character_of_a_name() {
+        let bar = ProgressBar::hidden();
+        show(&bar, "ann\u{1b}]0;title\u{7}\r\n\u{202e}piz.\u{9b}2J");
+        assert_eq!(bar.message(), "ann\\u001b]0;title\\u0007\\u000d\\n\\u202epiz.\\u009b2J");
+    }
 
     #[test]
     fn grade_finds_a_files_name_for_each_submission() {
