@@ -336,7 +336,7 @@ pub(super) fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\n' => escaped.push_str("&#10;"),
-            letter if letter.is_control() => escaped.push('\u{fffd}'),
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
             letter => escaped.push(letter),
         }
     }
@@ -411,6 +411,21 @@ mod tests {
         assert!(xml.contains("tests=\"2\" failures=\"1\" errors=\"0\""), "{xml}");
         assert!(xml.contains("<properties><property name=\"seed\" value=\"4711\"/></properties>\n"), "{xml}");
         assert!(xml.contains("message=\"c[0][1] &lt; &quot;4&quot; &amp; \u{fffd}[31m\""), "{xml}");
+    }
+
+    #[test]
+    fn grade_writes_only_characters_that_xml_has() {
+        // XML 1.0, 2.2; a tab and a carriage return in an attribute would become blanks.
+        let is_char =
+            |letter: char| matches!(letter, '\n' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+        let all: String = (0..=u32::from(char::MAX)).filter_map(char::from_u32).collect();
+        let escaped = escaped(&all);
+        assert!(escaped.chars().all(is_char) && !escaped.contains(['\n', '<', '"']));
+        assert!(escaped.contains("\u{fffd}\u{fffd}\u{fffd}\u{10000}"));
+        let (kept, replaced) =
+            (all.chars().filter(|&letter| is_char(letter)).count(), escaped.matches('\u{fffd}').count());
+        // What XML has is kept, but for DEL and the controls of Latin-1, which it discourages.
+        assert_eq!(replaced, all.chars().count() - kept + 33 + 1);
     }
 
     #[test]
