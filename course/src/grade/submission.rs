@@ -737,6 +737,46 @@ mod tests {
         assert_eq!(read_zip(&files).unwrap_err(), "it has more than 20000 files");
     }
 
+    /// A ZIP file that lists empty files, all at its beginning.
+    fn zip_of_empty_files(count: u32) -> Vec<u8> {
+        let mut bytes = b"PK\x03\x04".to_vec();
+        bytes.resize(31, 0);
+        bytes[26] = 1;
+        bytes[30] = b'a';
+        let start = bytes.len() as u64;
+        for index in 0..count {
+            let mut header = b"PK\x01\x02".to_vec();
+            header.resize(46, 0);
+            header[28] = 8;
+            bytes.extend(header);
+            bytes.extend(format!("{index:08x}").bytes());
+        }
+        let (end, count) = (bytes.len() as u64, u64::from(count));
+        // The end of ZIP64, its place, and the end of which all numbers are there.
+        bytes.extend(b"PK\x06\x06\x2c\0\0\0\0\0\0\0\x2d\0\x2d\0\0\0\0\0\0\0\0\0");
+        bytes.extend([count, count, end - start, start].map(u64::to_le_bytes).concat());
+        bytes.extend(b"PK\x06\x07\0\0\0\0");
+        bytes.extend(end.to_le_bytes());
+        bytes.extend(b"\x01\0\0\0PK\x05\x06\0\0\0\0");
+        bytes.extend([0xff; 12]);
+        bytes.extend([0, 0]);
+        bytes
+    }
+
+    #[test]
+    fn grade_does_not_read_an_archive_that_lists_millions_of_files() {
+        let folder = with_file("few.zip", &zip_of_empty_files(3));
+        let few = read(&folder.path().join("few.zip")).unwrap_err();
+        assert!(few.ends_with("; it has 00000000, 00000001 and 1 more file"), "{few}");
+        let bytes = zip_of_empty_files(2_000_000);
+        let folder = with_file("many.zip", &bytes);
+        let expected = "many.zip: it lists more than 200000 files: ask for the sources alone";
+        assert_eq!(read(&folder.path().join("many.zip")).unwrap_err(), expected);
+        // Also in another archive, and in the folder that Moodle makes.
+        assert_eq!(read(folder.path()).unwrap_err(), expected);
+        assert_eq!(read_zip(&[("many.zip", &bytes)]).unwrap_err(), expected);
+    }
+
     #[test]
     fn grade_limits_what_an_archive_unpacks_to() {
         let folder = tempfile::tempdir().unwrap();

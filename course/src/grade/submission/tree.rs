@@ -10,6 +10,9 @@ use zip::ZipArchive;
 
 /// Maximum number of entries that are looked at.
 const MAX_ENTRIES: usize = 20_000;
+/// Maximum number of entries that a ZIP file lists, also of those that are not looked at, and bytes that one has at least.
+const MAX_LISTED: usize = 200_000;
+const MIN_LISTED: u64 = 46;
 /// Maximum bytes of a tar file, and of an archive in another one, unpacked.
 const MAX_UNPACKED: u64 = 256 << 20;
 /// Maximum depth of a file in a folder.
@@ -139,6 +142,9 @@ impl Tree {
         (&mut file).take(4 * START as u64).read_to_end(&mut start).map_err(|error| failed(&error))?;
         file.rewind().map_err(|error| failed(&error))?;
         match Content::of(name, &start) {
+            Content::Zip if has_too_many_listed(&mut file).map_err(|error| failed(&error))? => {
+                Err(failed(&format!("it lists more than {MAX_LISTED} files: ask for the sources alone")))
+            }
             Content::Zip => {
                 let archive = ZipArchive::new(BufReader::new(file)).map_err(|error| failed(&error))?;
                 Ok(Self::Zip(Box::new(archive)))
@@ -279,6 +285,28 @@ fn too_many_entries() -> String {
 
 fn too_large() -> String {
     format!("unpacked, it is larger than {} MiB", MAX_UNPACKED >> 20)
+}
+
+/// Whether a ZIP file lists more than [`MAX_LISTED`] entries, by the headers in it: its reader would keep all in memory.
+fn has_too_many_listed(file: &mut File) -> io::Result<bool> {
+    const HEADER: &[u8] = b"PK\x01\x02";
+    if file.metadata()?.len() < MAX_LISTED as u64 * MIN_LISTED {
+        return Ok(false);
+    }
+    let (mut bytes, mut headers) = (vec![0; 1 << 20], 0);
+    let mut kept = 0;
+    loop {
+        let read = file.read(&mut bytes[kept..])?;
+        let end = kept + read;
+        headers += memchr::memmem::find_iter(&bytes[..end], HEADER).count();
+        if read == 0 || headers > MAX_LISTED {
+            file.rewind()?;
+            return Ok(headers > MAX_LISTED);
+        }
+        // A header may begin at the end.
+        kept = end.min(HEADER.len() - 1);
+        bytes.copy_within(end - kept..end, 0);
+    }
 }
 
 /// The files and links below a folder.
