@@ -38,8 +38,8 @@ pub(super) struct Worksheet {
     feedback: Option<usize>,
     /// Moodle's column of times.
     time: Option<usize>,
-    /// The number of the student in the name of a submission.
-    id_of: fn(&str) -> Option<&str>,
+    /// What may be the student's name and number in the name of a submission.
+    ids_of: fn(&str) -> Vec<(&str, &str)>,
 }
 
 struct Student {
@@ -99,7 +99,7 @@ impl Worksheet {
             students.push(Student { id: number.to_owned(), name: row.cells[name].clone(), row: index, maximum });
         }
         let (feedback, time) = (sheet.find("Feedback comments")?, sheet.find("Last modified (submission)")?);
-        Self { sheet, output: output_of(file), students, grade, feedback, time, id_of: id_at_moodle }.checked()
+        Self { sheet, output: output_of(file), students, grade, feedback, time, ids_of: ids_at_moodle }.checked()
     }
 
     /// Canvas imports the columns that name a student and those of the assignments that it is given: others are left out,
@@ -129,7 +129,7 @@ impl Worksheet {
             grade: columns.len() - 1,
             feedback: None,
             time: None,
-            id_of: id_at_canvas,
+            ids_of: |name| id_at_canvas(name).into_iter().map(|id| ("", id)).collect(),
         }
         .checked()
     }
@@ -145,13 +145,20 @@ impl Worksheet {
         Ok(self)
     }
 
+    /// The student of a submission. Of several numbers in its name, the one that follows the student's name counts, else the first.
+    fn student_of(&self, submission: &str) -> Option<&Student> {
+        let known = |(name, id)| Some((name, self.students.iter().find(|student| student.id == id)?));
+        let known: Vec<(&str, &Student)> = (self.ids_of)(submission).into_iter().filter_map(known).collect();
+        let named = known.iter().find(|(name, student)| *name == student.name);
+        named.or(known.first()).map(|(_, student)| *student)
+    }
+
     /// When a submission was handed in, if the table has it.
     ///
     /// # Errors
     /// If that is no time.
     pub(super) fn time_of(&self, name: &str, policy: &Policy) -> Result<Option<Moment>> {
-        let student = (self.id_of)(name).and_then(|id| self.students.iter().find(|student| student.id == id));
-        let (Some(time), Some(student)) = (self.time, student) else { return Ok(None) };
+        let (Some(time), Some(student)) = (self.time, self.student_of(name)) else { return Ok(None) };
         let row = &self.sheet.rows[student.row];
         match row.cells[time].trim() {
             "" | "-" => Ok(None),
@@ -169,18 +176,18 @@ impl Worksheet {
     /// If it cannot be written.
     pub(super) fn write(mut self, grades: &[(String, Grade)]) -> Result<Vec<String>> {
         let mut lines = Vec::new();
-        let mut of_student: BTreeMap<&str, Vec<&(String, Grade)>> = BTreeMap::new();
+        let mut of_student: BTreeMap<String, Vec<&(String, Grade)>> = BTreeMap::new();
         let mut unknown = Vec::new();
         for graded in grades {
-            match (self.id_of)(&graded.0).filter(|id| self.students.iter().any(|student| student.id == *id)) {
-                Some(id) => of_student.entry(id).or_default().push(graded),
+            match self.student_of(&graded.0) {
+                Some(student) => of_student.entry(student.id.clone()).or_default().push(graded),
                 None => unknown.push(graded.0.as_str()),
             }
         }
         let (mut missing, mut excused, mut count) = (Vec::new(), Vec::new(), 0);
         for student in &self.students {
             let cells = &mut self.sheet.rows[student.row].cells;
-            let Some(submissions) = of_student.get(student.id.as_str()) else {
+            let Some(submissions) = of_student.get(&student.id) else {
                 missing.push(student.name.as_str());
                 continue;
             };
@@ -273,11 +280,11 @@ fn assignment_in(sheet: &Sheet, wanted: Option<&str>) -> Result<usize> {
     }
 }
 
-/// The participant's number in Moodle's `NAME_NUMBER_assignsubmission_file`.
-fn id_at_moodle(name: &str) -> Option<&str> {
-    let mut parts = name.split('_').skip(1);
-    let id = parts.next().filter(|id| is_number(id))?;
-    (parts.next() == Some("assignsubmission")).then_some(id)
+/// The name and the participant's number in Moodle's `NAME_NUMBER_assignsubmission_file_FILE`. The name and the file's may have
+/// more of the kind.
+fn ids_at_moodle(name: &str) -> Vec<(&str, &str)> {
+    let before = name.match_indices("_assignsubmission_").map(|(end, _)| &name[..end]);
+    before.filter_map(|before| before.rsplit_once('_')).filter(|(_, id)| is_number(id)).collect()
 }
 
 /// The user's number in Canvas's `NAME_USER_ATTACHMENT_FILE` or `NAME_LATE_USER_ATTACHMENT_FILE`.
@@ -372,6 +379,22 @@ mod tests {
         );
     }
 
+    /// Neither a name nor a file's name makes a submission another student's.
+    #[test]
+    fn grade_knows_the_student_of_a_name_with_several_numbers() {
+        let text = MOODLE.replace("Alan Turing", "Alan_102_assignsubmission_file");
+        let (_folder, worksheets) = read(&text, "moodle", None);
+        let worksheet = worksheets.unwrap().remove(0);
+        for (name, expected) in [
+            ("Alan_102_assignsubmission_file_103_assignsubmission_file", Some("103")),
+            ("Ada Lovelace_101_assignsubmission_file_x_102_assignsubmission_file.zip", Some("101")),
+            ("Ada_101_assignsubmission_file_x_102_assignsubmission_file.zip", Some("101")),
+            ("Ada_999_assignsubmission_file_x.zip", None),
+        ] {
+            assert_eq!(worksheet.student_of(name).map(|student| student.id.as_str()), expected, "{name}");
+        }
+    }
+
     #[test]
     fn grade_fills_in_canvass_gradebook() {
         let grades = [
@@ -445,13 +468,17 @@ mod tests {
             ("Ada Lovelace_101_assignsubmission_file_", Some("101"), None),
             ("Participant_101_assignsubmission_file_hw_1.zip", Some("101"), None),
             ("Ada_x_assignsubmission_file", None, None),
+            ("Ada_King_Lovelace_101_assignsubmission_file", Some("101"), None),
+            ("Ada_x7_101_assignsubmission_file_hw_1.zip", Some("101"), None),
+            ("_101_assignsubmission_onlinetext", Some("101"), None),
             ("lovelaceada_101_5501_homework.zip", None, Some("101")),
             ("lovelaceada_late_101_5501_homework.zip", None, Some("101")),
             ("lovelaceada_LATE_101_5501_homework-1.zip", None, Some("101")),
             ("homework_1.zip", None, None),
             ("homework.zip", None, None),
         ] {
-            assert_eq!((id_at_moodle(name), id_at_canvas(name)), (moodle, canvas), "{name}");
+            let at_moodle = ids_at_moodle(name).first().map(|(_, id)| *id);
+            assert_eq!((at_moodle, id_at_canvas(name)), (moodle, canvas), "{name}");
         }
     }
 }
