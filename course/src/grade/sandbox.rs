@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use child_process::Finished;
+use command_line::warn;
 use tempfile::NamedTempFile;
 
 /// Limits of a test: bytes of address space, bytes of a file, bytes of all files, open files, processes and threads. The filter of system
@@ -35,6 +36,8 @@ pub(super) enum Sandbox {
     Bubblewrap {
         /// Whether it can limit the bytes of a folder in memory, as from version 0.7 on.
         has_sizes: bool,
+        /// Whether it can forbid what is in it to have further user namespaces, as from version 0.8 on.
+        forbids_namespaces: bool,
         /// The filter of system calls, where there is one for this processor.
         filter: Option<NamedTempFile>,
     },
@@ -145,9 +148,24 @@ impl Sandbox {
         let help = Command::new("bwrap").arg("--help").output().map(|output| output.stdout).unwrap_or_default();
         let has_sizes = String::from_utf8_lossy(&help).contains("--size");
         let filter = filter::one_process().map(|program| in_file(&program)).transpose()?;
-        let sandbox = Self::Bubblewrap { has_sizes, filter };
+        let forbids_namespaces = forbids_namespaces();
+        let sandbox = Self::Bubblewrap { has_sizes, forbids_namespaces: forbids_namespaces.is_ok(), filter };
         sandbox.check()?;
+        if let Err(reason) = forbids_namespaces {
+            warn(format_args!(
+                "submissions may have user namespaces of their own, and with them more of the kernel to attack: bwrap \
+                 --disable-userns, which forbids that, does not work here ({reason}): install bubblewrap 0.8 or later"
+            ));
+        }
         Ok(sandbox)
+    }
+
+    /// The namespaces of a sandbox.
+    fn namespaces(&self) -> &'static [&'static str] {
+        match self {
+            Self::Bubblewrap { forbids_namespaces: true, .. } => &NAMESPACES,
+            _ => &NAMESPACES[..1],
+        }
     }
 
     /// Runs a program of the system as a submission's.
@@ -183,7 +201,7 @@ impl Sandbox {
         match self {
             // Its first process has this environment, which others read.
             Self::Bubblewrap { .. } => {
-                command.envs(path()).args(["bwrap", "--die-with-parent", "--unshare-all", "--clearenv"]);
+                command.envs(path()).args(["bwrap", "--die-with-parent", "--clearenv"]).args(self.namespaces());
                 for (name, value) in variables() {
                     command.arg("--setenv").arg(name).arg(value);
                 }
@@ -238,7 +256,7 @@ impl Sandbox {
         if rustix::process::getuid().is_root() {
             command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
         }
-        command.args(["bwrap", "--die-with-parent", "--unshare-all", "--new-session", "--clearenv"]);
+        command.args(["bwrap", "--die-with-parent", "--new-session", "--clearenv"]).args(self.namespaces());
         command.args(["--setenv", "RUST_BACKTRACE", "0"]);
         if filter.is_some() {
             command.args(["--seccomp", "3"]);
@@ -262,6 +280,18 @@ impl Sandbox {
         }
         command.args(["--tmpfs", "/tmp"]);
     }
+}
+
+/// Options of bubblewrap: for all namespaces, and for no further user namespaces, which needs one of its own.
+const NAMESPACES: [&str; 3] = ["--unshare-all", "--unshare-user", "--disable-userns"];
+
+/// Whether bubblewrap can forbid further user namespaces here, or why not.
+fn forbids_namespaces() -> Result<(), String> {
+    let mut command = Command::new("bwrap");
+    command.args(NAMESPACES).args(["--ro-bind", "/", "/", "--proc", "/proc", "--", "/usr/bin/true"]);
+    let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(()) } else { Err(said.trim_end().to_owned()) }
 }
 
 /// The variable by which the sandbox's own programs are found.
@@ -418,6 +448,16 @@ mod tests {
         assert_eq!(printed(&sandbox, "ulimit -v; ulimit -n"), format!("{}\n{OPEN_FILES}\n", MEMORY >> 10));
         let text = printed(&sandbox, "echo begun; /usr/bin/true & echo forked");
         assert!(text.starts_with("begun\n") && !text.contains("forked"), "{text}");
+    }
+
+    /// Each namespace of users has rights in it, with which more of the kernel can be attacked.
+    #[test]
+    fn grade_gives_a_submission_no_user_namespace_of_its_own() {
+        let Some(sandbox @ Sandbox::Bubblewrap { forbids_namespaces: true, .. }) = bubblewrap() else { return };
+        let script = "exec /usr/bin/unshare --user /usr/bin/echo within";
+        for text in [printed(&sandbox, script), compiled(&sandbox, script)] {
+            assert!(text.starts_with("unshare: unshare failed: ") && !text.contains("within"), "{text}");
+        }
     }
 
     #[test]

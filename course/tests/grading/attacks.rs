@@ -175,12 +175,12 @@ fn attacks_on_the_grader_cost_their_own_points_alone() {
     }
 }
 
-/// The variable PATH with a program `bwrap` that fails for the compiler if a shell's condition is true.
-fn with_broken_bwrap(folder: &Path, condition: &str) -> std::ffi::OsString {
+/// The variable PATH with a program `bwrap` that fails with this argument if a shell's condition is true.
+fn with_broken_bwrap(folder: &Path, argument: &str, condition: &str) -> std::ffi::OsString {
     use std::os::unix::fs::PermissionsExt;
     let program = folder.join("bwrap");
     let script = format!(
-        "#!/bin/sh\ncase \"$*\" in *--offline*)\n  if {condition}; then\n    echo 'bwrap: it is broken' >&2\n    exit 1\n  fi\nesac\n\
+        "#!/bin/sh\ncase \"$*\" in *{argument}*)\n  if {condition}; then\n    echo 'bwrap: it is broken' >&2\n    exit 1\n  fi\nesac\n\
          PATH=${{PATH#*:}}\nexec bwrap \"$@\"\n"
     );
     std::fs::write(&program, script).unwrap();
@@ -189,6 +189,24 @@ fn with_broken_bwrap(folder: &Path, condition: &str) -> std::ffi::OsString {
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap());
     path
+}
+
+/// The toolchain is missing, so that nothing is graded.
+#[test]
+fn a_bubblewrap_that_cannot_forbid_user_namespaces_is_used_with_a_warning() {
+    let works = Command::new("bwrap").args(["--unshare-all", "--ro-bind", "/", "/", "/usr/bin/true"]).status();
+    if !works.is_ok_and(|status| status.success()) {
+        return eprintln!("skipped: bubblewrap does not work here");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = with_broken_bwrap(folder.path(), "--disable-userns", "true");
+    let grade =
+        course().arg("grade").arg(folder.path()).env("PATH", path).env("RUSTC", "/nonexistent").output().unwrap();
+    let said = String::from_utf8_lossy(&grade.stderr);
+    let warnings: Vec<&str> = said.lines().filter(|line| line.starts_with("warning: ")).collect();
+    let [warning] = warnings[..] else { panic!("{said}") };
+    assert!(warning.contains("(bwrap: it is broken): install bubblewrap 0.8 or later"), "{said}");
+    assert!(!said.contains("the sandbox does not work"), "{said}");
 }
 
 #[test]
@@ -202,7 +220,7 @@ fn a_broken_sandbox_takes_no_points() {
         write_submission(&solved, &given, &class, &Submission { name, changes: vec![], lost: &[], feedback: &[] });
     }
     // Before the first submission, there is nothing to grade.
-    let path = with_broken_bwrap(folder, "true");
+    let path = with_broken_bwrap(folder, "--offline", "true");
     let output = grade(folder, |command| {
         command.env("PATH", &path);
     });
@@ -212,7 +230,7 @@ fn a_broken_sandbox_takes_no_points() {
     assert!(!folder.join("grades.csv").exists());
 
     // Once it grades, each submission has its row.
-    let path = with_broken_bwrap(folder, &format!("[ -d '{}' ]", folder.join("feedback").display()));
+    let path = with_broken_bwrap(folder, "--offline", &format!("[ -d '{}' ]", folder.join("feedback").display()));
     let output = grade(folder, |command| {
         command.env("PATH", &path);
     });
