@@ -272,12 +272,12 @@ impl Grader {
         note!("preparing: compiling the tests and what submissions depend on");
         let workspace = Workspace::create(&folder.join("homework"), assignment.parts())?;
         let target = folder.join("submissions");
-        let mut build = compiler.trusted();
-        set_target(&mut build, workspace.folder(), &target);
-        prepared(build.args(arguments_of_build(assignment, ptx_toolchain.as_ref())))?;
         let mut metadata = compiler.trusted();
         set_target(&mut metadata, workspace.folder(), &target);
         let readable = workspace.dependencies(&mut metadata)?;
+        let mut build = compiler.trusted();
+        set_target(&mut build, workspace.folder(), &target);
+        prepared(build.args(arguments_of_build(assignment, ptx_toolchain.as_ref())))?;
         let seed = options.seed()?;
         let settings = format!("{seed} {} {}", options.limit, options.unsandboxed);
         let dependencies: Vec<PathBuf> = readable.iter().cloned().chain(files_of_project()).collect();
@@ -650,7 +650,7 @@ fn locked_folder() -> Result<(PathBuf, DirectoryLock)> {
 
 /// The arguments with which cargo compiles what submissions depend on: kernels only if there is a toolchain for PTX.
 fn arguments_of_build(assignment: Assignment, ptx: Option<&Toolchain>) -> Vec<&'static str> {
-    let mut arguments = vec!["build", "--quiet", "--workspace", "--bins"];
+    let mut arguments = vec!["build", "--quiet", "--locked", "--workspace", "--bins"];
     if ptx.is_some() && assignment.parts().iter().any(|part| part.kernel().is_some()) {
         // The packages of the kernels are libraries.
         arguments.push("--lib");
@@ -674,6 +674,7 @@ fn prepared(command: &mut Command) -> Result<String> {
 /// Writes the judge's workspace and compiles its test programs.
 fn compiled_judge(workspace: &Path, target: &Path, parts: &[Part], form: Form) -> Result<Vec<JudgeProgram>> {
     workspace::create_judge(workspace, parts, form)?;
+    workspace::pinned_packages(&mut command(workspace, target), workspace)?;
     let mut programs = Vec::new();
     for &part in parts {
         let tests = [(Program::Source, "public"), (Program::Ptx, "ptx")];
@@ -681,7 +682,7 @@ fn compiled_judge(workspace: &Path, target: &Path, parts: &[Part], form: Form) -
             tests.into_iter().filter(|(program, _)| *program == Program::Source || workspace::kernels(part).is_some());
         for (program, test) in tests {
             let mut command = command(workspace, target);
-            command.args(["test", "--no-run", "--test", test, "-p", &workspace::judge(part)]);
+            command.args(["test", "--locked", "--no-run", "--test", test, "-p", &workspace::judge(part)]);
             let messages = prepared(&mut command)?;
             let executable = messages.lines().rev().find_map(|line| {
                 let path = line.trim().strip_prefix("Executable tests/")?.split_once(" (")?.1.strip_suffix(')')?;

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use proc_macro2::{TokenStream, TokenTree};
 
 use super::submission::{self, Form, PartFiles, Sources};
@@ -83,16 +83,12 @@ impl Workspace {
     /// The folders of this project's crates that the workspace depends on, and the manifests above them.
     ///
     /// # Errors
-    /// If cargo does not know them.
+    /// If cargo does not know them, or a crate of another project is not pinned.
     pub(super) fn dependencies(&self, cargo: &mut std::process::Command) -> Result<Vec<PathBuf>> {
-        let output = cargo.args(["metadata", "--format-version", "1"]).current_dir(&self.folder).output()?;
-        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim_end());
-        let metadata: serde_json::Value =
-            serde_json::from_slice(&output.stdout).context("cargo metadata writes JSON")?;
         let root = workspace_root();
         let mut paths: BTreeSet<PathBuf> =
             ["rust-toolchain.toml", "rust-cuda/find_cuda_helper"].map(|name| root.join(name)).into();
-        for package in metadata["packages"].as_array().context("there are packages")? {
+        for package in pinned_packages(cargo, &self.folder)? {
             let manifest = Path::new(package["manifest_path"].as_str().context("a package has a manifest")?);
             if package["source"].is_null() && !manifest.starts_with(&self.folder) {
                 // Cargo looks for the manifest of its workspace in the folders above.
@@ -106,6 +102,10 @@ impl Workspace {
 
     /// Replaces the sources by a submission's. Programs are given, and not compiled: a library alone compiles faster.
     pub(super) fn put(&self, sources: &Sources) -> Result<()> {
+        if sources.form == Form::Project {
+            // It depends on more, which cargo has left out of the lock file.
+            write(&self.folder.join("Cargo.lock"), &pins()?.to_string())?;
+        }
         for &part in &self.parts {
             let package = part.package();
             let mut files: BTreeMap<&PathBuf, &String> = BTreeMap::new();
@@ -175,6 +175,63 @@ impl Workspace {
         }
         write_kernels(&self.folder.join(ptx(part)), &modules).map(Ok)
     }
+}
+
+/// The lock files of this project, by which crates of others have one version and one content.
+const LOCKS: [&str; 2] = ["Cargo.lock", "course/Cargo.lock"];
+
+/// A lock file with the packages of all of [`LOCKS`], of which cargo takes those that a workspace depends on.
+fn pins() -> Result<toml::Table> {
+    let read = |name| -> Result<toml::Table> {
+        read_text(&workspace_root().join(name))?.parse().with_context(|| format!("{name} is no lock file"))
+    };
+    let mut pins = read(LOCKS[0])?;
+    let packages = pins.get_mut("package").and_then(toml::Value::as_array_mut).context("a lock file has packages")?;
+    let is_same =
+        |a: &toml::Value, b: &toml::Value| (a.get("name"), a.get("version")) == (b.get("name"), b.get("version"));
+    for name in &LOCKS[1..] {
+        for package in read(name)?.get("package").and_then(toml::Value::as_array).into_iter().flatten() {
+            if !packages.iter().any(|known| is_same(known, package)) {
+                packages.push(package.clone());
+            }
+        }
+    }
+    Ok(pins)
+}
+
+/// The packages that a workspace depends on, by cargo, which completes its lock file.
+///
+/// # Errors
+/// If one of another project is not in [`LOCKS`]: whatever version is the newest would be compiled with submissions.
+pub(super) fn pinned_packages(cargo: &mut std::process::Command, folder: &Path) -> Result<Vec<serde_json::Value>> {
+    let output = cargo.args(["metadata", "--format-version", "1"]).current_dir(folder).output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim_end());
+    let mut metadata: serde_json::Value =
+        serde_json::from_slice(&output.stdout).context("cargo metadata writes JSON")?;
+    let serde_json::Value::Array(packages) = metadata["packages"].take() else { bail!("cargo names no packages") };
+    require_pinned(&packages)?;
+    Ok(packages)
+}
+
+/// Checks that cargo's packages of other projects are in [`LOCKS`].
+fn require_pinned(packages: &[serde_json::Value]) -> Result<()> {
+    let pins = pins()?;
+    let pins = pins.get("package").and_then(toml::Value::as_array).context("a lock file has packages")?;
+    for package in packages.iter().filter(|package| !package["source"].is_null()) {
+        let [name, version, source] = ["name", "version", "source"].map(|key| package[key].as_str());
+        let get = |pin: &toml::Value, key| pin.get(key).and_then(toml::Value::as_str).map(str::to_owned);
+        let is_pin = |pin: &toml::Value| {
+            ["name", "version", "source"].map(|key| get(pin, key))
+                == [name, version, source].map(|text| text.map(str::to_owned))
+        };
+        let [name, version] = [name, version].map(Option::unwrap_or_default);
+        ensure!(
+            pins.iter().any(is_pin),
+            "submissions would be compiled with {name} {version}, which is in none of {}: run `cargo update --workspace` where it is added",
+            LOCKS.join(", ")
+        );
+    }
+    Ok(())
 }
 
 /// What this project's own part depends on besides what the starter's does.
@@ -354,7 +411,8 @@ fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
             path("rust-cuda/find_cuda_helper")
         ));
     }
-    write(&manifest, &text)
+    write(&manifest, &text)?;
+    write(&folder.join("Cargo.lock"), &pins()?.to_string())
 }
 
 /// Writes the sources of a package of kernels: these modules and no others.
@@ -427,17 +485,42 @@ mod tests {
         Workspace::create(&submission, &Part::ALL).unwrap();
         create_judge(&judge, &Part::ALL, Form::Starter).unwrap();
         for (workspace, package) in [(submission, "max_functions_runner"), (judge, "max_functions_judge")] {
-            let mut cargo = std::process::Command::new(env!("CARGO"));
-            cargo.args(["metadata", "--no-deps", "--format-version=1", "--offline"]).current_dir(&workspace);
-            let output = cargo.output().unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-            let packages = metadata["packages"].as_array().unwrap();
-            assert!(packages.iter().any(|found| found["name"] == package), "{metadata}");
+            let packages = pinned_packages(&mut std::process::Command::new(env!("CARGO")), &workspace).unwrap();
+            assert!(packages.iter().any(|found| found["name"] == package), "{packages:?}");
             for dependency in packages.iter().flat_map(|package| package["dependencies"].as_array().unwrap()) {
                 let path = dependency["path"].as_str();
                 assert!(path.is_none_or(|path| Path::new(path).join("Cargo.toml").is_file()), "{dependency}");
             }
+            // What is compiled has the checksums of the project.
+            let [lock, pins] = [read_text(&workspace.join("Cargo.lock")).unwrap().parse().unwrap(), pins().unwrap()];
+            let packages = |lock: &toml::Table| lock["package"].as_array().unwrap().clone();
+            let pins = packages(&pins);
+            let of_others: Vec<_> =
+                packages(&lock).into_iter().filter(|package| package.get("checksum").is_some()).collect();
+            assert!(of_others.len() > 50, "{of_others:?}");
+            let is_pinned = |package: &toml::Value| {
+                pins.iter()
+                    .any(|pin| ["name", "version", "checksum"].iter().all(|key| pin.get(key) == package.get(key)))
+            };
+            let other = of_others.iter().find(|package| !is_pinned(package));
+            assert!(other.is_none(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn grade_compiles_submissions_with_no_crate_that_is_not_pinned() {
+        let registry = "registry+https://github.com/rust-lang/crates.io-index";
+        let package = |version: &str, source: Option<&str>| {
+            let version = version.to_owned();
+            serde_json::json!({ "name": "postcard", "version": version, "source": source })
+        };
+        let pinned = pins().unwrap()["package"].as_array().unwrap().clone();
+        let version = pinned.iter().find(|pin| pin["name"].as_str() == Some("postcard")).unwrap()["version"].clone();
+        let version = version.as_str().unwrap();
+        require_pinned(&[package(version, Some(registry)), package("9.9.9", None)]).unwrap();
+        for package in [package("9.9.9", Some(registry)), package(version, Some("registry+https://example.org"))] {
+            let error = require_pinned(&[package]).unwrap_err().to_string();
+            assert!(error.contains("which is in none of Cargo.lock, course/Cargo.lock: run `cargo update"), "{error}");
         }
     }
 }
