@@ -12,6 +12,7 @@ mod kept;
 mod lateness;
 mod messages;
 mod points;
+mod products;
 mod results;
 mod rules;
 mod sandbox;
@@ -38,6 +39,7 @@ use whole_files::{DirectoryLock, require_distinct, write_privately};
 
 use self::kept::Kept;
 use self::points::{Program, Test};
+use self::products::Products;
 use self::results::{Grade, Item};
 use self::rules::Rules;
 use self::sandbox::{COMPILER_MEMORY, Compiler, Sandbox};
@@ -236,6 +238,8 @@ struct Grader {
     workspace: Workspace,
     /// What the compiler may read.
     readable: Vec<PathBuf>,
+    /// What is compiled before the first submission; none until then.
+    products: Option<Products>,
     /// The judge's test programs.
     judge: Vec<JudgeProgram>,
     /// Those for this project's own crates.
@@ -282,9 +286,10 @@ impl Grader {
         let settings = format!("{seed} {} {}", options.limit, options.unsandboxed);
         let dependencies: Vec<PathBuf> = readable.iter().cloned().chain(files_of_project()).collect();
         let kept = options.kept.read(&dependencies, seed, &settings, &tests)?;
-        let grader = Self {
+        let mut grader = Self {
             kept,
             readable,
+            products: None,
             judge: compiled_judge(&folder.join("judge"), &folder.join("tests"), assignment.parts(), Form::Starter)?,
             judge_of_project: OnceCell::new(),
             workspace,
@@ -302,6 +307,7 @@ impl Grader {
             graded: RefCell::default(),
         };
         grader.check_sandbox()?;
+        grader.products = Some(Products::of(&grader.target)?);
         Ok(grader)
     }
 
@@ -394,6 +400,7 @@ impl Grader {
         };
         let mut items = Vec::with_capacity(self.tests.len());
         self.workspace.put(&sources)?;
+        self.products.as_ref().map_or(Ok(()), Products::restore)?;
         for &part in &self.parts {
             let (files, package) = (sources.of(part), part.package());
             let not_read = sources.unreadable.get(package).cloned();
@@ -587,10 +594,11 @@ fn has_passed(judge: &Finished, test: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// What the parts of a submission in the form of this project's crates are compiled with as well: the kernels, and the lock file,
-/// of which kernels-gpu's PTX has a fingerprint.
+/// What the parts of a submission in the form of this project's crates are compiled with as well: the kernels, what programs
+/// share, and the lock file, of which kernels-gpu's PTX has a fingerprint.
 fn files_of_project() -> impl Iterator<Item = PathBuf> {
-    submission::KERNELS.into_iter().chain(["Cargo.lock"]).map(|file| crate::workspace_root().join(file))
+    let files = submission::KERNELS.into_iter().chain(workspace::OF_PROGRAMS).chain(["Cargo.lock"]);
+    files.map(|file| crate::workspace_root().join(file))
 }
 
 /// Bytes of address space of the judge, whose interpreter runs a submission's kernels.

@@ -276,6 +276,15 @@ fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool,
     write_all(directory, &files)
 }
 
+/// Crates of this project, and what they depend on, as files of a workspace's folder [`VENDOR`], without solutions.
+///
+/// # Errors
+/// If one cannot be read.
+#[cfg(unix)]
+pub(crate) fn vendored(crates: &[&str]) -> Result<Vec<(PathBuf, String)>> {
+    vendored::files(workspace_root(), &crates.iter().map(|&name| name.to_owned()).collect())
+}
+
 /// The files of a package: their names in the workspace, and where they are.
 fn files_of_package(package: &str) -> Result<Vec<(PathBuf, PathBuf)>> {
     let templates = workspace_root().join("course/starter");

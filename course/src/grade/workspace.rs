@@ -27,7 +27,13 @@ pub(super) struct Workspace {
     starter_sources: BTreeMap<PathBuf, String>,
     /// The parts' manifests as they are given, by the packages' names.
     manifests: BTreeMap<&'static str, String>,
+    /// The workspace's manifests for submissions in the starter's form and in that of this project's crates.
+    own_manifests: [String; 2],
 }
+
+/// The crates that the parts' programs share. They depend on kernels-cpu, which has solutions: as students do, submissions in the
+/// starter's form have them with two of its modules.
+pub(super) const OF_PROGRAMS: [&str; 2] = ["crates/command_line", "crates/timing"];
 
 impl Workspace {
     /// Writes the workspace for submissions of these parts to a folder, which is replaced.
@@ -60,6 +66,18 @@ impl Workspace {
             }
         }
         add_members(folder, &members)?;
+        for (name, text) in starter::vendored(&OF_PROGRAMS)? {
+            write(&folder.join(name), &text)?;
+        }
+        let of_project = read_text(&folder.join("Cargo.toml"))?;
+        let mut of_starter = of_project.clone();
+        for name in OF_PROGRAMS {
+            let path = format!("{:?}", workspace_root().join(name));
+            ensure!(of_starter.contains(&path), "the starter's Cargo.toml does not have {path}");
+            let name = name.rsplit('/').next().unwrap_or(name);
+            of_starter = of_starter.replace(&path, &format!("\"{}/{name}\"", starter::VENDOR));
+        }
+        write(&folder.join("Cargo.toml"), &of_starter)?;
         let (mut starter_sources, mut manifests) = (BTreeMap::new(), BTreeMap::new());
         for &part in parts {
             manifests.insert(part.package(), read_text(&folder.join(part.package()).join("Cargo.toml"))?);
@@ -68,7 +86,13 @@ impl Workspace {
                 starter_sources.insert(name, read_text(&file)?);
             }
         }
-        Ok(Self { folder: folder.to_owned(), parts: parts.to_vec(), starter_sources, manifests })
+        Ok(Self {
+            folder: folder.to_owned(),
+            parts: parts.to_vec(),
+            starter_sources,
+            manifests,
+            own_manifests: [of_starter, of_project],
+        })
     }
 
     /// The sources that students are given, by their paths.
@@ -102,12 +126,21 @@ impl Workspace {
 
     /// Replaces the sources by a submission's. Programs are given, and not compiled: a library alone compiles faster.
     pub(super) fn put(&self, sources: &Sources) -> Result<()> {
+        let own = match sources.form {
+            Form::Starter => &self.own_manifests[0],
+            Form::Project => &self.own_manifests[1],
+        };
+        write_if_other(&self.folder.join("Cargo.toml"), own)?;
         if sources.form == Form::Project {
             // It depends on more, which cargo has left out of the lock file.
             write(&self.folder.join("Cargo.lock"), &pins()?.to_string())?;
         }
         for &part in &self.parts {
             let package = part.package();
+            if kernels(part).is_some() {
+                // The kernels of the submission before.
+                self.put_given_kernel(part)?;
+            }
             let mut files: BTreeMap<&PathBuf, &String> = BTreeMap::new();
             // A student may hand in the file of puzzles alone.
             if !sources.has(part) || part == Part::Learn {
@@ -475,6 +508,49 @@ mod tests {
             assert!(has("solutions") && has("project"), "{part:?}: {:?}", files.keys());
             assert!(!files.values().any(|text| text.contains("not_written!(\"")), "{part:?}");
         }
+    }
+
+    /// What the compiler may read beside the submission: no include finds a solution there.
+    #[test]
+    fn grade_compiles_submissions_where_no_solution_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("homework");
+        let workspace = Workspace::create(&root, &Part::ALL).unwrap();
+        let readable = workspace.dependencies(&mut std::process::Command::new(env!("CARGO"))).unwrap();
+        assert!(readable.contains(&workspace_root().join("course/grader")), "{readable:?}");
+        let solutions = published_solutions(&Part::ALL).unwrap();
+        let of_project = solutions.keys().filter_map(|name| name.strip_prefix("project").ok());
+        for file in of_project.map(|name| workspace_root().join(name)) {
+            assert!(!readable.iter().any(|folder| file.starts_with(folder)), "{}", file.display());
+        }
+        for folder in ["course/starter", "course/grading", "course/tests", "crates/kernels-cpu"] {
+            let folder = workspace_root().join(folder);
+            let overlaps = |path: &PathBuf| path.starts_with(&folder) || folder.starts_with(path);
+            assert!(!readable.iter().any(overlaps), "{readable:?}");
+        }
+        assert!(!root.join("vendor/kernels-cpu/src/maximum.rs").exists() && root.join("vendor/timing").exists());
+    }
+
+    #[test]
+    fn grade_leaves_nothing_of_the_submission_before_in_the_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("homework");
+        let workspace = Workspace::create(&root, &[Part::One, Part::Two]).unwrap();
+        let own = "// A student's own line.\n";
+        let files: PartFiles = ["kernel", "shape", "more/deep"]
+            .map(|name| (format!("max_functions/src/{name}.rs").into(), format!("{own}use crate::shape::x;\n")))
+            .into();
+        let sources = Sources { files: files.iter().cloned().collect(), ..Sources::default() };
+        workspace.put(&sources).unwrap();
+        workspace.put_kernels(Part::Two, &files).unwrap().unwrap();
+        let own_files = || {
+            let files = starter::files_below(&root).unwrap();
+            files.into_iter().filter(|file| read_text(file).is_ok_and(|text| text.contains(own))).count()
+        };
+        assert_eq!(own_files(), 5);
+        let next = ("utils/src/lists.rs".into(), "fn f() {}\n".to_owned());
+        workspace.put(&Sources { files: BTreeMap::from([next]), ..Sources::default() }).unwrap();
+        assert_eq!(own_files(), 0);
     }
 
     /// Cargo finds in them what each package is built from.

@@ -51,6 +51,26 @@ fn attacks() -> Vec<Submission> {
             &["max_functions"],
             &["max_functions/src/kernel.rs, line 1: brackets in more than 200 others"],
         ),
+        in_lists(
+            "solutions_of_the_project",
+            "pub const A: &str = include_str!(\"../../../../../crates/kernels-cpu/src/maximum.rs\");\nuse ndarray",
+            &["it does not compile:", "utils/src/lists.rs:1:"],
+        ),
+        in_lists(
+            "solutions_of_the_grader",
+            "pub const A: &str = include_str!(\"../../../../../course/starter/utils/src/lists.rs\");\nuse ndarray",
+            &["it does not compile:", "utils/src/lists.rs:1:"],
+        ),
+        in_lists(
+            "program_of_another_submission",
+            "pub const A: &[u8] = include_bytes!(\"../../../submissions/debug/max_functions_runner\");\nuse ndarray",
+            &["it does not compile:", "utils/src/lists.rs:1:"],
+        ),
+        in_lists(
+            "kernels_of_another_submission",
+            "pub const A: &str = include_str!(\"../../../submissions/max_functions.ptx\");\nuse ndarray",
+            &["it does not compile:", "utils/src/lists.rs:1:"],
+        ),
         at_max_cpu(
             "long_message",
             "    panic!(\"{}\", \"x\".repeat(200 << 20));\n    #[allow(unreachable_code)]\n    let (rows",

@@ -1,0 +1,85 @@
+//! What compilations leave in their target folder.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The files of a folder at one time.
+pub(super) struct Products {
+    folder: PathBuf,
+    files: HashMap<PathBuf, Stamp>,
+}
+
+/// What differs when a file is written again: its number, its bytes, and its time in seconds and nanoseconds.
+type Stamp = (u64, u64, i64, i64);
+
+fn stamp_of(metadata: &Metadata) -> Stamp {
+    (metadata.ino(), metadata.len(), metadata.mtime(), metadata.mtime_nsec())
+}
+
+impl Products {
+    pub(super) fn of(folder: &Path) -> Result<Self> {
+        Ok(Self { folder: folder.to_owned(), files: files_in(folder)?.into_iter().collect() })
+    }
+
+    /// Removes the files that were not there or were others: what a submission was compiled to. The compiler of the next one
+    /// cannot include it.
+    ///
+    /// # Errors
+    /// If a file cannot be removed.
+    pub(super) fn restore(&self) -> Result<()> {
+        for (file, stamp) in files_in(&self.folder)? {
+            if self.files.get(&file) != Some(&stamp) {
+                std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files and links below a folder.
+fn files_in(folder: &Path) -> Result<Vec<(PathBuf, Stamp)>> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        let failed = || format!("cannot read {}", folder.display());
+        for entry in std::fs::read_dir(&folder).with_context(failed)? {
+            let entry = entry.with_context(failed)?;
+            let metadata = entry.metadata().with_context(failed)?;
+            match metadata.is_dir() {
+                true => folders.push(entry.path()),
+                false => files.push((entry.path(), stamp_of(&metadata))),
+            }
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grade_removes_what_a_submission_was_compiled_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(file("debug/deps")).unwrap();
+        for name in ["debug/runner", "debug/deps/libgpu.rlib", "a.ptx"] {
+            std::fs::write(file(name), name).unwrap();
+        }
+        let products = Products::of(folder.path()).unwrap();
+        products.restore().unwrap();
+        // One is written again, one in place of another, one is new, and one is a link.
+        std::fs::write(file("a.ptx"), "other").unwrap();
+        std::fs::write(file("new"), "debug/runner").unwrap();
+        std::fs::rename(file("new"), file("debug/runner")).unwrap();
+        std::fs::create_dir(file("incremental")).unwrap();
+        std::fs::write(file("incremental/state"), "").unwrap();
+        std::os::unix::fs::symlink(file("debug"), file("link")).unwrap();
+        products.restore().unwrap();
+        let left: Vec<PathBuf> = files_in(folder.path()).unwrap().into_iter().map(|(file, _)| file).collect();
+        assert_eq!(left, [file("debug/deps/libgpu.rlib")]);
+    }
+}
