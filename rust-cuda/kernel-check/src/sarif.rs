@@ -124,6 +124,13 @@ pub(crate) fn document(outcome: &Outcome) -> serde_json::Result<String> {
     Ok(serde_json::to_string_pretty(&log)? + "\n")
 }
 
+impl Message {
+    /// A text as it is: SARIF takes `[text](target)` in a message for a link (3.11.6), and a backslash for the way to write a bracket.
+    fn of(text: &str) -> Self {
+        Self { text: printable(text).replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]") }
+    }
+}
+
 impl SarifResult {
     fn of_fault(fault: &Fault, locations: &Locations) -> Self {
         let other = fault.kind.other_place();
@@ -155,14 +162,14 @@ impl SarifResult {
                     artifact_location: ArtifactLocation { uri: location.uri() },
                     region: Region { start_line: location.line, start_column: location.column },
                 },
-                message: message.map(|text| Message { text: printable(&text) }),
+                message: message.as_deref().map(Message::of),
             }
         };
         Self {
             rule_id,
             rule_index: rule::index(rule_id),
             level,
-            message: Message { text: printable(&message) },
+            message: Message::of(&message),
             locations: [location(place, None)],
             related_locations: other.map(|(place, message)| location(place, Some(message))).into_iter().collect(),
         }

@@ -103,6 +103,20 @@ fn sarif_marks_both_lines_of_a_race() {
     assert!(result["message"]["text"].as_str().unwrap().ends_with("Replay it with --order ascending"), "{result}");
 }
 
+/// In a message, `[text](target)` is a link.
+#[test]
+fn sarif_has_no_link_of_a_files_name() {
+    let kernel = RACY.replace("src/sum.cu", "[sum](https://example.org).cu");
+    let run = Folder::of(&[&kernel]).check("racy", ("1", "64"), "--buffer out=u32:1 --sarif -");
+    let run = run_of(&run.stdout);
+    let result = &run["results"][0];
+    for message in [&result["message"], &result["relatedLocations"][0]["message"]] {
+        let text = message["text"].as_str().unwrap();
+        assert!(text.contains(r"\[sum\](https://example.org).cu:4:9"), "{text}");
+        assert!(!text.replace(r"\[", "").replace(r"\]", "").contains(['[', ']']), "{text}");
+    }
+}
+
 #[test]
 fn sarif_marks_the_ptx_where_there_is_no_source() {
     let folder = Folder::of(&[DESCENDING, CLEAN, SAME_VALUE]);
