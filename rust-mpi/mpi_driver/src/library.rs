@@ -149,12 +149,9 @@ struct Names {
 const NAMES: Names = if cfg!(windows) {
     Names { open_mpi: None, others: &["msmpi.dll"] }
 } else if cfg!(target_os = "macos") {
-    Names {
-        open_mpi: Some("libmpi.40.dylib"),
-        others: &["libmpi_abi.1.dylib", "libmpi_abi.0.dylib", "libmpi.12.dylib"],
-    }
+    Names { open_mpi: Some("libmpi.40.dylib"), others: &["libmpi_abi.1.dylib", "libmpi.12.dylib"] }
 } else {
-    Names { open_mpi: Some("libmpi.so.40"), others: &["libmpi_abi.so.1", "libmpi_abi.so.0", "libmpi.so.12"] }
+    Names { open_mpi: Some("libmpi.so.40"), others: &["libmpi_abi.so.1", "libmpi.so.12"] }
 };
 
 impl Mpi {
@@ -185,7 +182,7 @@ impl Mpi {
         // SAFETY: the library has the name of an MPI library, or the user has named it as one.
         let functions = unsafe { Functions::of(&library, &name) }?;
         let is_open_mpi = symbol(&library, "ompi_mpi_comm_world").is_some();
-        let constants = match (is_open_mpi, name.contains("mpi_abi")) {
+        let constants = match (is_open_mpi, has_standard_abi(&library)) {
             (true, _) => Constants::of_open_mpi(&library)
                 .map_err(|function| Unavailable::MissingFunction { library: name.clone(), function })?,
             (false, true) => Constants {
@@ -278,6 +275,18 @@ impl Constants {
     }
 }
 
+/// Whether the library has the ABI of MPI 5, which it says itself: MPICH's libraries with it and without it have the same functions.
+fn has_standard_abi(library: &Library) -> bool {
+    type GetVersion = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    // SAFETY: MPI 5.0's function of this name has this signature.
+    let Ok(get_version) = (unsafe { library.get::<GetVersion>(b"MPI_Abi_get_version\0") }) else { return false };
+    let (mut major, mut minor) = (-1, -1);
+    // SAFETY: both are valid out-pointers, and the version can be asked for at any time.
+    let code = unsafe { get_version(&raw mut major, &raw mut minor) };
+    // It is -1 where handles are the implementation's own.
+    code == 0 && major >= 0
+}
+
 /// The address of a symbol.
 fn symbol(library: &Library, name: &str) -> Option<usize> {
     // SAFETY: the symbol's address is taken as a pointer and not dereferenced.
@@ -294,10 +303,15 @@ fn open_globally(name: &OsStr) -> Result<Library, libloading::Error> {
     unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | unix::RTLD_GLOBAL) }.map(Into::into)
 }
 
-#[cfg(not(unix))]
+/// Opens a library: one that is named without a folder from the system's folder alone, where MS-MPI is installed. Windows would
+/// look for it also in the program's folder, the working directory and those of `PATH`, which others may write to.
+#[cfg(windows)]
 fn open_globally(name: &OsStr) -> Result<Library, libloading::Error> {
+    use libloading::os::windows;
+    let has_folder = std::path::Path::new(name).components().count() > 1;
+    let flags = if has_folder { 0 } else { windows::LOAD_LIBRARY_SEARCH_SYSTEM32 };
     // SAFETY: MPI libraries may be loaded at any time, in any thread.
-    unsafe { Library::new(name) }
+    unsafe { windows::Library::load_with_flags(name, flags) }.map(Into::into)
 }
 
 /// The reason why a library could not be opened, on one line. On Windows, libloading's error only
@@ -315,4 +329,23 @@ fn text_of(text: &[c_char]) -> String {
 
 fn one_line(text: &str) -> String {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+}
+
+#[cfg(all(test, windows))]
+mod tests {
+    use super::*;
+
+    /// The program's folder is the first in which Windows looks by itself.
+    #[test]
+    fn a_library_without_a_folder_is_the_systems() {
+        assert!(open_globally("kernel32.dll".as_ref()).is_ok());
+        let folder = std::env::current_exe().unwrap().parent().unwrap().to_owned();
+        let planted = folder.join(format!("planted-{}.dll", std::process::id()));
+        let system = std::path::PathBuf::from(std::env::var_os("SystemRoot").unwrap());
+        std::fs::copy(system.join("System32/version.dll"), &planted).unwrap();
+        let [by_name, by_path] =
+            [planted.file_name().unwrap(), planted.as_os_str()].map(|name| open_globally(name).is_ok());
+        std::fs::remove_file(&planted).ok();
+        assert_eq!((by_name, by_path), (false, true));
+    }
 }

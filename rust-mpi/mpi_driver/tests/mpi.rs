@@ -44,6 +44,34 @@ fn every_check_passes_on_each_mpi() {
     }
 }
 
+/// MPICH has the same functions in both of its libraries, with other handles.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_library_under_another_name_is_used_with_its_own_handles() {
+    for home in homes() {
+        let lib = home.join("lib");
+        for (library, other) in [("libmpi_abi.so.1", "libmpich.so.0"), ("libmpi.so.12", "libmpi_abi.so.0")] {
+            if !lib.join(library).exists() {
+                continue;
+            }
+            // It finds those that it needs beside itself.
+            let folder = tempfile::tempdir().unwrap();
+            for entry in std::fs::read_dir(&lib).unwrap() {
+                let entry = entry.unwrap();
+                std::os::unix::fs::symlink(entry.path(), folder.path().join(entry.file_name())).unwrap();
+            }
+            let named = folder.path().join(other);
+            std::fs::copy(lib.join(library), &named).unwrap();
+            let mut mpiexec = ranks_by(&home.join("bin/mpiexec"), 2);
+            mpiexec.arg(std::env::current_exe().expect("this program has a path"));
+            mpiexec.args(["--exact", "a_rank_of_mpiexec", "--ignored", "--nocapture", "--test-threads=1"]);
+            let output = mpiexec.env("LD_LIBRARY_PATH", &lib).env("MPI_LIBRARY", named).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && text.matches("1 passed").count() == 2, "{library}: {text}");
+        }
+    }
+}
+
 #[test]
 #[ignore = "it is a rank of every_check_passes_on_each_mpi"]
 fn a_rank_of_mpiexec() {
