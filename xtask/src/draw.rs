@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use command_line::say;
@@ -19,6 +19,7 @@ use neural_net::data::{builtin_digits, idx};
 use neural_net::model_file::Model;
 use neural_net::preset::Preset;
 use neural_net::{files, model_file};
+use sha2::{Digest, Sha256};
 
 use crate::page::{self, Page};
 use crate::{wasm, workspace_root};
@@ -70,6 +71,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
     }
     let module = wasm::compile(&folder(), "draw", &FLAGS, "core")?;
     let body = template()?.replace("{{EXAMPLES}}", &examples()?).replace("{{WASM}}", &BASE64_STANDARD.encode(&module));
+    let body = body.replace("{{SCRIPT}}", &script_hash(&body)?);
     let page = PAGE.with_fingerprint(&body)?;
     PAGE.write(&page)?;
     say!("[*] docs/draw/index.html: {} bytes, with a module of {} bytes", page.len(), module.len());
@@ -82,6 +84,14 @@ fn folder() -> PathBuf {
 
 fn template() -> Result<String> {
     page::read(&folder().join("page/index.html"))
+}
+
+/// The SHA-256 of a page's only script, in the form of a Content-Security-Policy. The page's module is in another element, as text.
+fn script_hash(page: &str) -> Result<String> {
+    let scripts: Vec<&str> = page.split("<script>").skip(1).collect();
+    let [script] = scripts[..] else { bail!("the page has {} scripts, and its policy allows one", scripts.len()) };
+    let (script, _) = script.split_once("</script>").context("the page's script has no end")?;
+    Ok(BASE64_STANDARD.encode(Sha256::digest(script)))
 }
 
 /// The page's examples as JSON: the first and the last shape of each built-in digit, in order. Each
@@ -132,4 +142,19 @@ fn write_prototypes(directory: &Path) -> Result<()> {
 fn write(name: &str, content: &[u8]) -> Result<()> {
     let path = folder().join(name);
     files::write_atomically(&path, content).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_policy_of_the_page_allows_its_script_and_no_other() {
+        let page = page::read(&workspace_root().join("docs/draw/index.html")).unwrap();
+        let policy = page.split_once("Content-Security-Policy\" content=\"").unwrap().1.split('"').next().unwrap();
+        assert!(policy.starts_with("default-src 'none'; "), "{policy}");
+        let allowed = policy.split("; ").find_map(|rule| rule.strip_prefix("script-src ")).unwrap();
+        assert_eq!(allowed, format!("'sha256-{}' 'wasm-unsafe-eval'", script_hash(&page).unwrap()));
+        assert!(script_hash(&format!("{page}<script>alert(1)</script>")).is_err());
+    }
 }

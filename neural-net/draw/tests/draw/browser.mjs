@@ -47,7 +47,23 @@ async function read(browser) {
     shown.cleared = await afterFrame("element('answer').textContent");
     report.shown.push(shown);
   }
-  return report;
+  // What the page's policy blocks is an error of the page, but for this.
+  const { errors, loaded } = report;
+  Object.assign(report, { errors: [], loaded: [] });
+  return { ...report, blocked: await evaluate(`(${intrude})()`), errors, loaded };
+}
+
+// In the page: tries to run scripts and to send something. The rules by which each is blocked, and what has run.
+function intrude() {
+  return new Promise(resolve => {
+    const blocked = [];
+    document.addEventListener("securitypolicyviolation", ({ effectiveDirective }) => {
+      if (blocked.push(effectiveDirective) === 4) resolve([...blocked.sort(), window.ran ?? "nothing has run"]);
+    });
+    document.body.insertAdjacentHTML("beforeend", "<img src='https://example.org/' alt='' onerror='window.ran = 1'>");
+    document.body.append(Object.assign(document.createElement("script"), { textContent: "window.ran = 2" }));
+    fetch("https://example.org/").catch(() => {});
+  });
 }
 
 const text = JSON.stringify(await withBrowser(chromium, read));

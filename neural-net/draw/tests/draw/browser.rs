@@ -34,6 +34,8 @@ struct Report {
     loaded: Vec<String>,
     /// Messages of uncaught errors.
     errors: Vec<String>,
+    /// The rules by which an intruder's image, its handler, script and request are blocked, and what has run of them.
+    blocked: Vec<String>,
 }
 
 #[test]
@@ -58,6 +60,11 @@ fn drawn_digits_are_read_as_by_the_predictor() {
     let report: Report = serde_json::from_str(&output).unwrap();
     assert_eq!((report.text.as_str(), report.errors), ("Nothing drawn", vec![]));
     assert!(report.loaded.len() == 1 && report.loaded[0].ends_with("/docs/draw/index.html"), "{:?}", report.loaded);
+    assert_eq!(
+        report.blocked,
+        ["connect-src", "img-src", "script-src-attr", "script-src-elem", "nothing has run"],
+        "the page's policy"
+    );
     assert_eq!(report.shown.len(), digits.len() + 2);
     for shown in &report.shown[digits.len()..] {
         assert_eq!(shown.text, "This does not look like any digit");

@@ -37,7 +37,7 @@ const LIMIT = 1_200_000;
 // - `send(method, parameters)`: the result of a request,
 // - `evaluate(expression)`: the value of an expression in the page,
 // - `open(file)`: loads the page of a file,
-// - `report`: `loaded`, the addresses of what the page has loaded, and `errors`, its uncaught errors.
+// - `report`: `loaded`, the addresses of what the page has loaded, and `errors`, its uncaught errors and what its policy blocks.
 export async function withBrowser(chromium, action) {
   const profile = mkdtempSync(join(tmpdir(), "page-"));
   const options = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", `--user-data-dir=${profile}`];
@@ -58,6 +58,7 @@ export async function withBrowser(chromium, action) {
   function onEvent(method, params) {
     if (method === "Network.requestWillBeSent") report.loaded.push(params.request.url);
     if (method === "Runtime.exceptionThrown") report.errors.push(params.exceptionDetails.exception.description);
+    if (method === "Log.entryAdded" && params.entry.source === "security") report.errors.push(params.entry.text);
     if (method === "Page.loadEventFired") onLoad();
   }
   let received = "";
@@ -84,7 +85,7 @@ export async function withBrowser(chromium, action) {
   async function run() {
     const { targetId } = await send("Target.createTarget", { url: "about:blank" });
     session = (await send("Target.attachToTarget", { targetId, flatten: true })).sessionId;
-    for (const domain of ["Network", "Page", "Runtime"]) await send(`${domain}.enable`);
+    for (const domain of ["Log", "Network", "Page", "Runtime"]) await send(`${domain}.enable`);
     return action({ send, evaluate, open, report });
   }
 
