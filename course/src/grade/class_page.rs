@@ -7,10 +7,12 @@ use std::fmt::Write;
 use super::results::{Grade, escaped};
 use super::similarity::{Cluster, Files, Likeness, Pair, Place};
 
-/// The beginning of a page.
+/// The beginning of a page. It has text and styles alone: if a submission's text ever got into it as HTML, the browser would
+/// neither run nor load anything.
 pub(super) const HEAD: &str = "<!doctype html>
 <html lang=\"en\">
 <meta charset=\"utf-8\">
+<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">
 <title>Grades</title>
 <style>
 body { font-family: sans-serif; max-width: 80em; margin: 2em auto; padding: 0 1em; }
@@ -233,6 +235,12 @@ mod tests {
         ] {
             assert!(page.contains(part), "no {part:?} in\n{page}");
         }
+        // Its policy comes before anything else, and all of the page agrees with it: there is nothing to load or run.
+        let policy =
+            page.find("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src").unwrap();
+        assert!(policy < page.find("<title>").unwrap());
+        let uses = ["<script", "<img", "<link", "<iframe", "<form", " src=", " href=", "url("];
+        assert_eq!(uses.map(|used| page.matches(used).count()), [0; 8]);
         assert_eq!(html(&[], &Likeness::default(), &Sources::new()).matches("None.").count(), 3);
     }
 }
