@@ -75,7 +75,44 @@ fn read_within(root: &Path, name: &str) -> Option<String> {
     if !is_within {
         return None;
     }
-    [root.join(within), root.join("rust-cuda").join(within)]
-        .iter()
-        .find_map(|path| Some(String::from_utf8_lossy(&named_file::read(path, MAX_SOURCE_BYTES).ok()?).into_owned()))
+    let root = root.canonicalize().ok()?;
+    [root.join(within), root.join("rust-cuda").join(within)].iter().find_map(|path| {
+        let path = path.canonicalize().ok().filter(|path| path.starts_with(&root))?;
+        Some(String::from_utf8_lossy(&named_file::read(&path, MAX_SOURCE_BYTES).ok()?).into_owned())
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_out_of_the_source_root_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, outside) = (folder.path().join("root"), folder.path().join("outside"));
+        for folder in [root.join("src"), root.join("rust-cuda/src"), outside.clone()] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        for file in [outside.join("a.cu"), root.join("src/a.cu"), root.join("rust-cuda/src/b.cu")] {
+            fs::write(&file, file.file_name().unwrap().as_encoded_bytes()).unwrap();
+        }
+        symlink(outside.join("a.cu"), root.join("src/link.cu")).unwrap();
+        symlink(&outside, root.join("folder")).unwrap();
+        symlink("../src/a.cu", root.join("src/within.cu")).unwrap();
+        symlink(&root, folder.path().join("root-by-link")).unwrap();
+        for (name, expected) in [
+            ("src/a.cu", Some("a.cu")),
+            ("src/b.cu", Some("b.cu")),
+            ("src/within.cu", Some("a.cu")),
+            ("src/link.cu", None),
+            ("folder/a.cu", None),
+            ("../outside/a.cu", None),
+        ] {
+            assert_eq!(read_within(&root, name).as_deref(), expected, "{name}");
+            assert_eq!(read_within(&folder.path().join("root-by-link"), name).as_deref(), expected, "{name}");
+        }
+    }
 }
