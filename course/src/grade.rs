@@ -15,6 +15,7 @@ mod points;
 mod products;
 mod results;
 mod rules;
+mod runner;
 mod sandbox;
 mod sheet;
 mod similarity;
@@ -42,6 +43,7 @@ use self::points::{Program, Test};
 use self::products::Products;
 use self::results::{Grade, Item};
 use self::rules::Rules;
+use self::runner::Runner;
 use self::sandbox::{COMPILER_MEMORY, Compiler, Sandbox};
 use self::similarity::Pair;
 use self::submission::{Form, PartFiles};
@@ -553,26 +555,31 @@ impl Grader {
         folder: &Path,
     ) -> Result<Item> {
         let judge = judge.iter().find(|judge| (judge.part, judge.program) == (test.part, test.program));
-        let judge = &judge.context("every part has its tests")?.file;
-        let mut command = Command::new("prlimit");
-        command.arg(format!("--as={JUDGE_MEMORY}")).arg("--").arg(judge).args([
-            &*test.name,
-            "--exact",
-            "--test-threads=1",
-        ]);
-        command.env("HOMEWORK_SEED", self.seed.to_string()).env("RUST_BACKTRACE", "0");
-        command.env("HOMEWORK_RUNNER", lines(&self.sandbox.run(program))?);
-        command.envs(ptx.map(|ptx| ("HOMEWORK_PTX", ptx)));
-        let (clock, log) = (child_process::own_time(), folder.join("log"));
-        let finished = match child_process::run_by(&clock, &mut command, self.limit, &test.name, &log)? {
+        // Another user may run it, who cannot enter the project's folder.
+        let file = copied_once(&judge.context("every part has its tests")?.file, folder)?;
+        let mut runner = Runner::new(&self.sandbox, test.program, program, folder)?;
+        let mut variables =
+            vec![("HOMEWORK_SEED", self.seed.to_string().into()), ("HOMEWORK_PRINTED", runner.printed())];
+        variables.extend(ptx.map(|ptx| ("HOMEWORK_PTX", ptx.as_os_str().to_owned())));
+        let files: Vec<&Path> = ptx.into_iter().chain([&*runner.printed]).collect();
+        let mut command = self.sandbox.judge(&file, &files, &variables);
+        command.args([&*test.name, "--exact", "--test-threads=1"]);
+        let (clock, log, input) = (child_process::own_time(), folder.join("log"), runner.channel());
+        let ran = child_process::run_with_input(&clock, &mut command, input, self.limit, &test.name, &log)?;
+        // The other end of its socket.
+        drop(command);
+        let finished = match ran {
             Ok(finished) => finished,
             Err(error) => bail!("{error}"),
         };
         if has_passed(&finished, &test.name)? {
             return Ok(Item::passed(test));
         }
-        let feedback = sandbox::feedback(&finished, self.limit);
-        if feedback.contains("without a result") {
+        let mut feedback = sandbox::feedback(&finished, self.limit);
+        if feedback.contains(runner::NO_RESULT) {
+            self.sandbox.check()?;
+            feedback = feedback.replace(runner::NO_RESULT, &format!("{}{}", runner::NO_RESULT, runner.ending()?));
+        } else if feedback.contains("without a result") {
             self.sandbox.check()?;
         }
         Ok(Item::failed(test, &feedback))
@@ -601,9 +608,6 @@ fn files_of_project() -> impl Iterator<Item = PathBuf> {
     files.map(|file| crate::workspace_root().join(file))
 }
 
-/// Bytes of address space of the judge, whose interpreter runs a submission's kernels.
-const JUDGE_MEMORY: u64 = 16 << 30;
-
 /// The reason, if the compiler has reached a limit of the sandbox.
 fn limit_in(messages: &str) -> Option<String> {
     let has = |part: &str| messages.contains(part);
@@ -613,18 +617,17 @@ fn limit_in(messages: &str) -> Option<String> {
     has("SIGXFSZ").then(|| "what the compiler writes is too large".to_owned())
 }
 
-/// A command as lines: its program and its arguments.
-fn lines(command: &Command) -> Result<String> {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words: Option<Vec<&str>> = words.map(|word| word.to_str().filter(|word| !word.contains('\n'))).collect();
-    Ok(words.context("the project's path is no text of one line")?.join("\n"))
-}
-
 /// A copy of a file, whose name another submission's may get.
 fn copied(file: &Path, folder: &Path) -> Result<PathBuf> {
     let own = folder.join(file.file_name().unwrap_or_default());
     std::fs::copy(file, &own).with_context(|| format!("cannot copy {}", file.display()))?;
     Ok(own)
+}
+
+/// [`copied`], unless it is there.
+fn copied_once(file: &Path, folder: &Path) -> Result<PathBuf> {
+    let own = folder.join(file.file_name().unwrap_or_default());
+    if own.exists() { Ok(own) } else { copied(file, folder) }
 }
 
 fn cargo() -> OsString {

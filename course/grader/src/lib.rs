@@ -1,8 +1,9 @@
 //! Calls of a submission's functions from another process, the judge, which makes the inputs and compares the results.
 //!
 //! Nothing that a submission prints or returns is a verdict. Its process, the runner, [serves](Functions::serve) its
-//! functions: it reads requests, calls the functions, and sends what they return. The judge starts it by the command in
-//! `HOMEWORK_RUNNER`, and [`call`]s. Frames are a length in 8 bytes, little-endian, and a value in postcard's format.
+//! functions: it reads requests, calls the functions, and sends what they return. The grader starts both, each in a sandbox of its
+//! own, with a socket between them, which is the standard input of the judge, which [`call`]s. Frames are a length in 8 bytes,
+//! little-endian, and a value in postcard's format.
 //! Submissions are graded under Linux; elsewhere this crate is empty.
 
 #![cfg(unix)]

@@ -23,6 +23,10 @@ const FILES: u64 = 64 << 20;
 const OPEN_FILES: u64 = 256;
 const PROCESSES: u64 = 256;
 
+/// Limits of the judge, whose interpreter runs a submission's kernels: bytes of address space, and of what it prints.
+const JUDGE_MEMORY: u64 = 16 << 30;
+const JUDGE_OUTPUT: u64 = 64 << 20;
+
 /// Limits of a compilation: bytes of address space of each process, of a file, and of the folder for temporary files.
 pub(super) const COMPILER_MEMORY: u64 = 4 << 30;
 const COMPILED: u64 = 512 << 20;
@@ -177,7 +181,7 @@ impl Sandbox {
         open_to_all(folder.path())?;
         let program = folder.path().join("true");
         fs::copy("/usr/bin/true", &program).context("cannot copy /usr/bin/true")?;
-        let output = self.run(&program).env_clear().envs(path()).stdin(Stdio::null()).output();
+        let output = self.run(&program).stdin(Stdio::null()).output();
         let output = output.context("cannot start the sandbox")?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "the sandbox does not work ({}): {}", output.status, said.trim_end());
@@ -238,14 +242,31 @@ impl Sandbox {
 
     /// A submission's program: it reads itself and the system's libraries, and writes to memory only.
     pub(super) fn run(&self, program: &Path) -> Command {
-        let limits = [format!("--as={MEMORY}"), format!("--fsize={OUTPUT}"), format!("--nofile={OPEN_FILES}")];
+        self.confined(program, [MEMORY, OUTPUT], &[], &[])
+    }
+
+    /// A test program of the judge: it reads these files as well, and has these variables.
+    pub(super) fn judge(&self, program: &Path, files: &[&Path], variables: &[(&str, OsString)]) -> Command {
+        self.confined(program, [JUDGE_MEMORY, JUDGE_OUTPUT], files, variables)
+    }
+
+    fn confined(
+        &self,
+        program: &Path,
+        [memory, output]: [u64; 2],
+        files: &[&Path],
+        variables: &[(&str, OsString)],
+    ) -> Command {
+        let limits = [format!("--as={memory}"), format!("--fsize={output}"), format!("--nofile={OPEN_FILES}")];
         let limits = limits.iter().map(String::as_str).chain(["--core=0", "--"]);
         let Self::Bubblewrap { filter, .. } = self else {
             let mut command = Command::new("prlimit");
-            command.args(limits).arg(program);
+            command.env_clear().envs(path()).env("RUST_BACKTRACE", "0");
+            command.envs(variables.iter().map(|(name, value)| (name, value))).args(limits).arg(program);
             return command;
         };
         let mut command = Command::new("sh");
+        command.env_clear().envs(path());
         // Bubblewrap reads the filter from a file that is open.
         let (script, file) = match filter {
             Some(file) => ("exec \"$@\" 3<\"$0\"", file.path()),
@@ -258,6 +279,9 @@ impl Sandbox {
         }
         command.args(["bwrap", "--die-with-parent", "--new-session", "--clearenv"]).args(self.namespaces());
         command.args(["--setenv", "RUST_BACKTRACE", "0"]);
+        for (name, value) in variables {
+            command.arg("--setenv").arg(name).arg(value);
+        }
         if filter.is_some() {
             command.args(["--seccomp", "3"]);
         }
@@ -265,7 +289,10 @@ impl Sandbox {
             command.args(["--ro-bind-try", folder, folder]);
         }
         self.add_system(&mut command, FILES);
-        command.arg("--ro-bind").args([program, program]).args(["--remount-ro", "/"]);
+        for file in files.iter().chain([&program]) {
+            command.arg("--ro-bind").args([file, file]);
+        }
+        command.args(["--remount-ro", "/"]);
         // Within the sandbox's own space of users: other processes of the user do not count.
         command.args(["--chdir", "/tmp", "--", "/usr/bin/prlimit", &format!("--nproc={PROCESSES}"), "--"]);
         command.arg(program);
@@ -317,7 +344,9 @@ pub(super) fn require_own_end(finished: &Finished) -> Result<()> {
     use std::os::unix::process::ExitStatusExt;
     let Some(status) = finished.status else { return Ok(()) };
     let is_own = status.code().is_some_and(|code| [0, 101].contains(&code));
-    if is_own || status.signal().is_some_and(|signal| CRASHES.contains(&signal)) {
+    // Bubblewrap ends with the number of its program's signal, and 128.
+    let signal = status.signal().or_else(|| Some(status.code()? - 128));
+    if is_own || signal.is_some_and(|signal| CRASHES.contains(&signal)) {
         return Ok(());
     }
     let said = finished.stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
@@ -442,6 +471,27 @@ mod tests {
         assert_eq!(printed(&sandbox, "echo \"<$CARGO_PKG_NAME $RUST_BACKTRACE>\""), "< 0>\n");
     }
 
+    /// Its interpreter runs a submission's kernels.
+    #[test]
+    fn grade_runs_the_judge_with_its_files_and_variables_alone() {
+        let folder = tempfile::Builder::new().prefix("grade-").tempdir().unwrap();
+        open_to_all(folder.path()).unwrap();
+        let [program, ptx, other] = ["sh", "a.ptx", "other"].map(|name| folder.path().join(name));
+        fs::copy("/bin/sh", &program).unwrap();
+        for file in [&ptx, &other] {
+            fs::write(file, "text of a file\n").unwrap();
+        }
+        for sandbox in [Some(Sandbox::None), bubblewrap()].into_iter().flatten() {
+            let mut judge = sandbox.judge(&program, &[&ptx], &[("HOMEWORK_SEED", "4711".into())]);
+            let script = "ulimit -v; echo \"<$HOMEWORK_SEED $CARGO_PKG_NAME>\"; for file do read -r line < \"$file\" && echo \"$line\"; done";
+            let output = judge.args(["-c", script, "sh"]).args([&ptx, &other]).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            let read = if let Sandbox::None = sandbox { 2 } else { 1 };
+            let expected = format!("{}\n<4711 >\n{}", JUDGE_MEMORY >> 10, "text of a file\n".repeat(read));
+            assert_eq!(text, expected, "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+
     #[test]
     fn grade_runs_a_submission_as_one_process_with_its_memory() {
         let Some(sandbox @ Sandbox::Bubblewrap { filter: Some(_), .. }) = bubblewrap() else { return };
@@ -474,6 +524,8 @@ mod tests {
             (Some(0), true),
             (Some(101 << 8), true),
             (Some(6), true),
+            (Some(134 << 8), true),
+            (Some(137 << 8), false),
             (Some(1 << 8), false),
             (Some(9), false),
         ] {

@@ -100,10 +100,25 @@ pub fn run_by(
     title: &str,
     log: &Path,
 ) -> Result<Result<Finished, String>, ChildError> {
+    run_with_input(clock, command, Stdio::null(), limit, title, log)
+}
+
+/// [`run_by`] with a standard input.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_input(
+    clock: &dyn Fn() -> Duration,
+    command: &mut Command,
+    input: Stdio,
+    limit: Duration,
+    title: &str,
+    log: &Path,
+) -> Result<Result<Finished, String>, ChildError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let streams = [log.with_extension("stdout"), log.with_extension("stderr")];
     let create = |path: &Path| File::create(path).map_err(ChildError::file("write", path));
-    command.stdin(Stdio::null()).stdout(create(&streams[0])?).stderr(create(&streams[1])?);
+    command.stdin(input).stdout(create(&streams[0])?).stderr(create(&streams[1])?);
     own_group(command);
     let start = clock();
     let status = match command.spawn() {
