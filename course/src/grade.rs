@@ -644,10 +644,16 @@ fn set_target(command: &mut Command, workspace: &Path, target: &Path) {
     command.current_dir(workspace).envs(variables_of(target));
 }
 
-fn variables_of(target: &Path) -> [(&'static str, OsString); 3] {
+fn variables_of(target: &Path) -> [(&'static str, OsString); 4] {
     let target = || target.as_os_str().to_owned();
-    // Without a toolchain there are no tests of PTX: one that is then not found is an error.
-    [("CARGO_TARGET_DIR", target()), ("GRADE_TARGET", target()), ("PTX_STRICT", "1".into())]
+    // Without a toolchain there are no tests of PTX: one that is then not found is an error. The compiler would keep what it knows
+    // of a submission for the next one.
+    [
+        ("CARGO_TARGET_DIR", target()),
+        ("GRADE_TARGET", target()),
+        ("PTX_STRICT", "1".into()),
+        ("CARGO_INCREMENTAL", "0".into()),
+    ]
 }
 
 /// The folder of the grader, in which one grader at a time works. The sandbox needs a path without links.

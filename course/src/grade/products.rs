@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The files of a folder at one time.
+/// The files and folders of a folder at one time.
 pub(super) struct Products {
     folder: PathBuf,
-    files: HashMap<PathBuf, Stamp>,
+    files: HashMap<PathBuf, Option<Stamp>>,
 }
 
 /// What differs when a file is written again: its number, its bytes, and its time in seconds and nanoseconds.
@@ -25,32 +25,41 @@ impl Products {
         Ok(Self { folder: folder.to_owned(), files: files_in(folder)?.into_iter().collect() })
     }
 
-    /// Removes the files that were not there or were others: what a submission was compiled to. The compiler of the next one
+    /// Removes the folders that were not there, and the files that were not or were others: what a submission was compiled to. The compiler of the next one
     /// cannot include it.
     ///
     /// # Errors
     /// If a file cannot be removed.
     pub(super) fn restore(&self) -> Result<()> {
-        for (file, stamp) in files_in(&self.folder)? {
-            if self.files.get(&file) != Some(&stamp) {
-                std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+        for (path, stamp) in files_in(&self.folder)? {
+            let removed = match (self.files.get(&path) == Some(&stamp), stamp) {
+                (true, _) => Ok(()),
+                // With all in it, which follows.
+                (false, None) => std::fs::remove_dir_all(&path),
+                (false, Some(_)) => std::fs::remove_file(&path),
+            };
+            match removed {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| format!("cannot remove {}", path.display()));
+                }
+                _ => {}
             }
         }
         Ok(())
     }
 }
 
-/// The files and links below a folder.
-fn files_in(folder: &Path) -> Result<Vec<(PathBuf, Stamp)>> {
+/// The files and links below a folder, and its folders, which have no stamp, before what is in them.
+fn files_in(folder: &Path) -> Result<Vec<(PathBuf, Option<Stamp>)>> {
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
         let failed = || format!("cannot read {}", folder.display());
         for entry in std::fs::read_dir(&folder).with_context(failed)? {
             let entry = entry.with_context(failed)?;
             let metadata = entry.metadata().with_context(failed)?;
-            match metadata.is_dir() {
-                true => folders.push(entry.path()),
-                false => files.push((entry.path(), stamp_of(&metadata))),
+            files.push((entry.path(), (!metadata.is_dir()).then(|| stamp_of(&metadata))));
+            if metadata.is_dir() {
+                folders.push(entry.path());
             }
         }
     }
@@ -75,11 +84,11 @@ mod tests {
         std::fs::write(file("a.ptx"), "other").unwrap();
         std::fs::write(file("new"), "debug/runner").unwrap();
         std::fs::rename(file("new"), file("debug/runner")).unwrap();
-        std::fs::create_dir(file("incremental")).unwrap();
-        std::fs::write(file("incremental/state"), "").unwrap();
+        std::fs::create_dir_all(file("incremental/session")).unwrap();
+        std::fs::write(file("incremental/session/state"), "").unwrap();
         std::os::unix::fs::symlink(file("debug"), file("link")).unwrap();
         products.restore().unwrap();
         let left: Vec<PathBuf> = files_in(folder.path()).unwrap().into_iter().map(|(file, _)| file).collect();
-        assert_eq!(left, [file("debug/deps/libgpu.rlib")]);
+        assert_eq!(left, [file("debug"), file("debug/deps"), file("debug/deps/libgpu.rlib")]);
     }
 }
