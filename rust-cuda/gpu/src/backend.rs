@@ -193,6 +193,36 @@ fn reported(
     Ok(report)
 }
 
+/// Launches that may run at the same time. A GPU gets them together; the other devices run each as it comes.
+#[derive(Debug)]
+pub(crate) enum Simultaneous<'a> {
+    Cuda(&'a Cuda, Vec<CudaLaunch>),
+    Other(&'a Backend),
+}
+
+impl<'a> Simultaneous<'a> {
+    pub(crate) fn new(backend: &'a Backend) -> Self {
+        backend.cuda().map_or(Self::Other(backend), |cuda| Self::Cuda(cuda, Vec::new()))
+    }
+
+    /// Checks a launch and appends it, or runs it.
+    pub(crate) fn push(&mut self, launch: &mut dyn AnyLaunch) -> Result<(), Error> {
+        match self {
+            Self::Cuda(cuda, launches) => launches.push(cuda.prepare(launch)?),
+            Self::Other(backend) => drop(backend.launch(launch)?),
+        }
+        Ok(())
+    }
+
+    /// Queues the launches that have not run.
+    pub(crate) fn queue(self) -> Result<(), Error> {
+        match self {
+            Self::Cuda(cuda, mut launches) => cuda.launch_at_once(&mut launches),
+            Self::Other(_) => Ok(()),
+        }
+    }
+}
+
 /// Launches that a device has checked and repeats with the same arguments.
 #[derive(Debug)]
 pub(crate) enum Recorded<'a> {

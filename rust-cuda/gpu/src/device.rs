@@ -12,8 +12,8 @@ use crate::interpreter::Interpreter;
 use crate::ptx::Entry;
 use crate::recording::{self, Recording};
 use crate::{
-    Buffer, Capture, DeviceChoice, DeviceMemory, Error, InterpreterOptions, LaunchReport, OpenError, PinnedBuffer,
-    PtxVariant, Recorder, Search, SimulatorOptions,
+    AtOnce, Buffer, Capture, DeviceChoice, DeviceMemory, Error, InterpreterOptions, LaunchReport, OpenError,
+    PinnedBuffer, PtxVariant, Recorder, Search, SimulatorOptions,
 };
 
 /// Calls shorter than this many seconds are timed several in a row.
@@ -333,6 +333,62 @@ impl Device {
         let recorder = Recorder::into(Recorded::new(&self.backend, &recording));
         record(&recorder)?;
         recorder.replay(times)
+    }
+
+    /// Queues the launches of `add` to run at the same time, as far as the device has room: a CUDA stream for each, up to the number of
+    /// multiprocessors, and in turn beyond. They begin after the launches before, and later operations begin after them. The host waits
+    /// for none. A GPU runs none before `add` has returned.
+    ///
+    /// Each launch borrows its buffers until `add` has returned, so two of them may read one buffer, but none may write a buffer that
+    /// another has. Their results are those of launches one after another. The simulator and the interpreter launch that way, and so does a
+    /// GPU with `GPU_LAUNCH_BLOCKING=1`, or if one of the launches is cooperative or may print.
+    ///
+    /// ```
+    /// # use cuda_std::{GlobalMut, kernel, thread};
+    /// # use gpu::{Device, LaunchConfig};
+    /// # #[kernel]
+    /// # pub fn double(x: GlobalMut<f32>) {
+    /// #     let i = thread::index_1d() as usize;
+    /// #     if i < x.len() {
+    /// #         x.set(i, 2.0 * x.get(i));
+    /// #     }
+    /// # }
+    /// # let device = Device::simulator();
+    /// let mut members = [device.buffer_from_slice(&[1.0_f32, 2.0])?, device.buffer_from_slice(&[3.0, 4.0])?];
+    /// let each = members.iter_mut();
+    /// device.launch_at_once(|at_once| {
+    ///     each.into_iter().try_for_each(|x| at_once.launch(&double, LaunchConfig::for_elements(2, 32), (x,)))
+    /// })?;
+    /// assert_eq!(members[1].to_vec()?, [6.0, 8.0]);
+    /// # Ok::<(), gpu::Error>(())
+    /// ```
+    ///
+    /// A buffer that one launch writes can be in no other:
+    ///
+    /// ```compile_fail,E0499
+    /// # use cuda_std::{GlobalMut, kernel, thread};
+    /// # use gpu::{Device, LaunchConfig};
+    /// # #[kernel]
+    /// # pub fn double(x: GlobalMut<f32>) {
+    /// #     x.set(0, 2.0 * x.get(0));
+    /// # }
+    /// # let device = Device::simulator();
+    /// # let mut x = device.buffer_from_slice(&[1.0_f32, 2.0])?;
+    /// let x = &mut x;
+    /// device.launch_at_once(move |at_once| {
+    ///     at_once.launch(&double, LaunchConfig::for_elements(2, 32), (&mut *x,))?;
+    ///     at_once.launch(&double, LaunchConfig::for_elements(2, 32), (&mut *x,))
+    /// })?;
+    /// # Ok::<(), gpu::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `add`, after which a GPU runs none of its launches; and those of the launches.
+    pub fn launch_at_once<'a>(&'a self, add: impl FnOnce(&AtOnce<'a>) -> Result<(), Error>) -> Result<(), Error> {
+        recording::forbid("launch_at_once")?;
+        let at_once = AtOnce::new(&self.backend);
+        add(&at_once)?;
+        at_once.queue()
     }
 
     /// Waits until all launches have finished.

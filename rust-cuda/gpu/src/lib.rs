@@ -55,6 +55,7 @@
 //!
 //! The first GPU that the driver lists, as selected by `CUDA_VISIBLE_DEVICES`.
 
+mod at_once;
 mod backend;
 mod buffer;
 mod bytes;
@@ -73,6 +74,7 @@ mod recording;
 mod source_line;
 mod storage;
 
+pub use at_once::AtOnce;
 pub use buffer::{Buffer, DeviceMemory};
 pub use capture::Capture;
 pub use choice::DeviceChoice;

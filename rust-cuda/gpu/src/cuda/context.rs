@@ -46,6 +46,8 @@ pub(crate) struct Cuda {
     pub(super) locked_pool: RefCell<Pool<LockedBlock>>,
     // Dropped in this order: stream and modules before their context.
     pub(super) stream: Stream,
+    /// Those of launches at once. The device's stream has waited for their work before any operation but such launches.
+    pub(super) streams: RefCell<Vec<Stream>>,
     pub(super) modules: Modules,
     /// Loaded by the first call of `time`.
     wait: OnceCell<WaitKernel>,
@@ -114,6 +116,7 @@ impl Cuda {
             pool: RefCell::new(Pool::new(pool_bytes)),
             locked_pool: RefCell::new(Pool::new(pool_bytes.min(MAX_LOCKED_BYTES))),
             stream,
+            streams: RefCell::default(),
             modules,
             wait: OnceCell::new(),
             context,

@@ -31,7 +31,12 @@ impl Cuda {
     pub(super) fn queue(&self, launch: &mut CudaLaunch) -> Result<(), Error> {
         self.submit(self.stream.as_inner(), launch)?;
         self.queue.borrow_mut().push(launch.launch);
-        if self.blocking || self.modules.speaks(launch.launch.kernel) { self.synchronize() } else { Ok(()) }
+        if self.blocking || self.speaks(launch) { self.synchronize() } else { Ok(()) }
+    }
+
+    /// Whether the kernel may print, or panic with a message.
+    pub(super) fn speaks(&self, launch: &CudaLaunch) -> bool {
+        self.modules.speaks(launch.launch.kernel)
     }
 
     /// Checks a launch, loads its kernel, and takes its arguments. The context is current
@@ -64,8 +69,8 @@ impl Cuda {
         // SAFETY: `prepare` found the function in this GPU's module, which the stream's context
         // loaded. The parameters match the kernel's parameter types, because the signatures are
         // equal. Their addresses belong to this device's own live buffers: the kernel checks its
-        // indices against the lengths, and only launches of this stream use them. The driver copies
-        // the parameters before it returns. A dependent kernel's first instructions wait for the
+        // indices against the lengths, and only launches of this stream use them, or others that
+        // also only read them (`AtOnce`). The driver copies the parameters before it returns. A dependent kernel's first instructions wait for the
         // previous launch.
         let result = unsafe {
             if cooperative {

@@ -5,6 +5,7 @@
 //! device on the thread may belong to another GPU. The context is the GPU's primary context, which
 //! all devices of the process share.
 
+mod at_once;
 mod capture;
 mod context;
 mod graph;

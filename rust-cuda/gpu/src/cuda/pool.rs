@@ -89,7 +89,7 @@ impl Drop for LockedBlock {
 ///
 /// A block may be reused while launches and copies that used it are still queued. This is sound
 /// because everything that a device does with a buffer is ordered: its launches, graphs and
-/// asynchronous copies are in one stream. Other copies and fills are in the legacy default stream,
+/// asynchronous copies are in one stream, or between two points of it (launches at once). Other copies and fills are in the legacy default stream,
 /// and the two streams wait for each other. A device belongs to one thread and does not share its
 /// pool.
 #[derive(Debug)]

@@ -1,5 +1,6 @@
 //! Devices: the simulator, and CUDA with a stand-in driver.
 
+mod at_once;
 mod choice;
 mod cooperative;
 mod cuda;

@@ -544,7 +544,7 @@ CUresult cuStreamDestroy_v2(size_t stream) {
     return failure;
 }
 
-struct event { float time; unsigned copies; };
+struct event { float time; unsigned copies; size_t stream; };
 CUresult cuEventCreate(struct event **event, unsigned flags) {
     CHECK();
     *event = calloc(1, sizeof **event);
@@ -567,7 +567,13 @@ CUresult cuEventRecord(struct event *event, size_t stream) {
     note("record stream %zu", stream);
     event->time = now += EVENT;
     event->copies = queued;
+    event->stream = stream;
     return SUCCESS;
+}
+CUresult cuStreamWaitEvent(size_t stream, const struct event *event, unsigned flags) {
+    CHECK_OWNER(stream_contexts[stream]);
+    note("stream %zu waits for stream %zu", stream, event->stream);
+    return flags == 0 ? SUCCESS : INVALID_VALUE;
 }
 CUresult cuEventElapsedTime(float *milliseconds, struct event *start, struct event *end) {
     CHECK();
