@@ -6,6 +6,7 @@
 //! The samples, the parameters and all intermediate results stay in device memory. An epoch copies the sample
 //! permutation to the device, and the steps' losses back.
 
+mod at_once;
 mod gradients;
 mod layout;
 mod options;
@@ -15,12 +16,14 @@ mod samples;
 mod steps;
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::time::Instant;
 
 use gpu::{Buffer, Device, Element, Error};
 use kernels_gpu::network::ROWS_PER_BLOCK;
 use ndarray::Array2;
 
+pub use self::at_once::{MemberEpoch, train_at_once};
 pub use self::gradients::shard_engine;
 use self::layout::Layout;
 pub use self::options::{GpuEngineError, GpuOptions, GpuPath, NotPersistent};
@@ -61,7 +64,8 @@ pub struct GpuEngine {
     squares: Buffer<f32>,
     /// With Adam, what each step of the epoch makes of the bias correction; else empty.
     adam_steps: Buffer<f32>,
-    samples: SamplesOnDevice,
+    /// Shared by the engines that [`GpuEngine::beside`] makes.
+    samples: Rc<SamplesOnDevice>,
     /// The samples of the last evaluation, kept because the next one usually has the same.
     evaluated: Option<SamplesOnDevice>,
     order: Buffer<u32>,
@@ -84,6 +88,35 @@ impl GpuEngine {
     /// # Panics
     /// If the samples do not have the network's numbers of inputs and outputs.
     pub fn new(
+        device: &Device,
+        samples: &Samples,
+        parameters: &Parameters,
+        hyperparameters: &Hyperparameters,
+        options: &GpuOptions,
+    ) -> Result<Self, GpuEngineError> {
+        Self::sharing(None, device, samples, parameters, hyperparameters, options)
+    }
+
+    /// An engine on the same device. If it trains on the same samples in the same form, both share one copy of them there.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    pub fn beside(
+        &self,
+        samples: &Samples,
+        parameters: &Parameters,
+        hyperparameters: &Hyperparameters,
+        options: &GpuOptions,
+    ) -> Result<Self, GpuEngineError> {
+        Self::sharing(Some(&self.samples), &self.device, samples, parameters, hyperparameters, options)
+    }
+
+    /// [`new`](Self::new), with the samples on the device if `shared` is a copy of them that fits.
+    fn sharing(
+        shared: Option<&Rc<SamplesOnDevice>>,
         device: &Device,
         samples: &Samples,
         parameters: &Parameters,
@@ -124,6 +157,10 @@ impl GpuEngine {
         let for_network = GpuEngineError::allocating("the network", "smaller --layers");
         let for_samples = GpuEngineError::allocating("the training images", "fewer --train-images");
         let for_batch = GpuEngineError::allocating("a batch's activations and errors", "a smaller --batch-size");
+        let samples = match shared.filter(|shared| shared.is_copy_of(samples) && shared.as_floats() == as_floats) {
+            Some(shared) => Rc::clone(shared),
+            None => Rc::new(SamplesOnDevice::new(&device, samples, as_floats).map_err(for_samples)?),
+        };
         let parameters = layout.pack(network.weights().iter().zip(network.biases()));
         Ok(Self {
             kernels: StepKernels::new(&device, &layout)?,
@@ -132,7 +169,7 @@ impl GpuEngine {
             velocities: device.buffer_from_slice(&velocities).map_err(&for_network)?,
             squares: device.buffer_from_slice(&squares).map_err(&for_network)?,
             adam_steps: device.uninitialized(0)?,
-            samples: SamplesOnDevice::new(&device, samples, as_floats).map_err(for_samples)?,
+            samples,
             evaluated: None,
             order: device.uninitialized(0)?,
             state: device.zeroed(1).map_err(&for_network)?,
@@ -172,27 +209,46 @@ impl GpuEngine {
         if self.persistent_for(batch_size).is_some() { 1 } else { parts_of_step(batch_size) }
     }
 
+    /// Copies what an epoch of `steps` steps needs to the device.
+    fn begin(&mut self, order: &[u32], steps: usize, batch_size: usize) -> Result<(), Error> {
+        fill(&self.device, &mut self.order, order)?;
+        if self.persistent_for(batch_size).is_none() && batch_size > self.scratch.rows() {
+            self.scratch = StepBuffers::for_training(&self.device, &self.layout, batch_size, self.is_adam())?;
+        }
+        if self.is_adam() {
+            let corrected = (0..steps).map(|step| CorrectedStep::new(&self.hyperparameters, self.steps_before + step));
+            let values: Vec<f32> = corrected.flat_map(|step| [step.rate as f32, step.root as f32]).collect();
+            fill(&self.device, &mut self.adam_steps, &values)?;
+        }
+        let losses = steps * self.parts_of_loss(batch_size);
+        if self.losses.len() != losses {
+            self.losses = self.device.uninitialized(losses)?;
+        }
+        Ok(())
+    }
+
+    /// Passes the losses of the steps from `first` on to `observe`; returns its last answer.
+    fn report(
+        first: usize,
+        losses: Vec<f64>,
+        observe: &mut dyn FnMut(usize, f64) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Diverged> {
+        let mut flow = ControlFlow::Continue(());
+        for (step, loss) in (first..).zip(losses) {
+            if !loss.is_finite() {
+                return Err(Diverged { step });
+            }
+            flow = observe(step, loss);
+        }
+        Ok(flow)
+    }
+
     /// Trains `steps` steps from `first_step` on; returns the summed loss of each.
     fn train_group(&mut self, first_step: usize, steps: usize, batch_size: usize) -> Result<Vec<f64>, Error> {
-        let parts = self.parts_of_loss(batch_size);
-        let rule = Rule::new(&self.hyperparameters);
-        match &mut self.persistent {
-            Some(persistent) if batch_size <= persistent.rows() => {
-                let run = PersistentRun {
-                    device: &self.device,
-                    samples: &self.samples,
-                    order: &self.order,
-                    parameters: &mut self.parameters,
-                    velocities: &mut self.velocities,
-                    squares: &mut self.squares,
-                    adam_steps: &self.adam_steps,
-                    losses: &mut self.losses,
-                    batch_size: batch_size as u32,
-                    loss: self.hyperparameters.loss,
-                };
-                persistent.train(run, (first_step, steps), rule)?;
-            }
-            _ => {
+        match self.persistent_run(batch_size) {
+            (Some(persistent), run, rule) => persistent.train(run, (first_step, steps), rule)?,
+            (None, ..) => {
+                let rule = Rule::new(&self.hyperparameters);
                 self.state.copy_from(&[first_step as u32])?;
                 let mut run = StepRun {
                     device: &self.device,
@@ -213,6 +269,30 @@ impl GpuEngine {
                 run.train(steps, rule)?;
             }
         }
+        self.losses_of(first_step, steps, batch_size)
+    }
+
+    /// The persistent kernel's launch, if it is used for batches of this size, the data that it reads and writes, and the rule of a step.
+    fn persistent_run(&mut self, batch_size: usize) -> (Option<&mut Persistent>, PersistentRun<'_>, Rule<'_>) {
+        let run = PersistentRun {
+            device: &self.device,
+            samples: &self.samples,
+            order: &self.order,
+            parameters: &mut self.parameters,
+            velocities: &mut self.velocities,
+            squares: &mut self.squares,
+            adam_steps: &self.adam_steps,
+            losses: &mut self.losses,
+            batch_size: batch_size as u32,
+            loss: self.hyperparameters.loss,
+        };
+        let persistent = self.persistent.as_mut().filter(|persistent| batch_size <= persistent.rows());
+        (persistent, run, Rule::new(&self.hyperparameters))
+    }
+
+    /// The summed loss of each of `steps` steps from `first_step` on, which have been trained. Waits for them.
+    fn losses_of(&self, first_step: usize, steps: usize, batch_size: usize) -> Result<Vec<f64>, Error> {
+        let parts = self.parts_of_loss(batch_size);
         let losses = self.losses.to_vec_at(first_step * parts..(first_step + steps) * parts)?;
         Ok(losses.chunks_exact(parts).map(|parts| parts.iter().map(|&part| f64::from(part)).sum()).collect())
     }
@@ -354,34 +434,14 @@ impl Engine for GpuEngine {
         if first_step >= steps {
             return Ok(());
         }
-        fill(&self.device, &mut self.order, order).map_err(device_error)?;
-        if self.persistent_for(batch_size).is_none() && batch_size > self.scratch.rows() {
-            let scratch = StepBuffers::for_training(&self.device, &self.layout, batch_size, self.is_adam());
-            self.scratch = scratch.map_err(device_error)?;
-        }
-        if self.is_adam() {
-            let corrected = (0..steps).map(|step| CorrectedStep::new(&self.hyperparameters, self.steps_before + step));
-            let values: Vec<f32> = corrected.flat_map(|step| [step.rate as f32, step.root as f32]).collect();
-            fill(&self.device, &mut self.adam_steps, &values).map_err(device_error)?;
-        }
-        let losses = steps * self.parts_of_loss(batch_size);
-        if self.losses.len() != losses {
-            self.losses = self.device.uninitialized(losses).map_err(device_error)?;
-        }
-
+        self.begin(order, steps, batch_size).map_err(device_error)?;
         let mut first = first_step;
         while first < steps {
             let count = self.pace.steps().min(steps - first);
             let start = Instant::now();
             let losses = self.train_group(first, count, batch_size).map_err(device_error)?;
             self.pace.record(count, start.elapsed());
-            let mut flow = ControlFlow::Continue(());
-            for (step, loss) in (first..).zip(losses) {
-                if !loss.is_finite() {
-                    return Err(Diverged { step }.into());
-                }
-                flow = observe(step, loss);
-            }
+            let flow = Self::report(first, losses, observe)?;
             if flow.is_break() {
                 break;
             }

@@ -176,7 +176,10 @@ impl Persistent {
         rule: Rule,
     ) -> Result<(), Error> {
         match self {
-            Self::Small(small) => small.train(run, (first_step, steps), rule),
+            Self::Small(small) => {
+                let device = run.device;
+                device.launch_at_once(|at_once| small.add(at_once, run, (first_step, steps), rule))
+            }
             Self::Blocks(blocks) => blocks.train(run, (first_step, steps), rule),
         }
     }

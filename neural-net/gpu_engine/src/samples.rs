@@ -23,6 +23,7 @@ pub(super) struct SamplesOnDevice {
     inputs: Inputs,
     targets: Buffer<f32>,
     in_order: Buffer<u32>,
+    as_floats: bool,
 }
 
 impl SamplesOnDevice {
@@ -46,12 +47,18 @@ impl SamplesOnDevice {
             targets: device.buffer_from_slice(samples.targets().as_slice().expect(ROW_BY_ROW))?,
             in_order: device.buffer_from_slice(&in_order)?,
             copied: samples.clone(),
+            as_floats,
         })
     }
 
     /// Whether this is a copy of `samples` or of a clone that shares their data.
     pub(super) fn is_copy_of(&self, samples: &Samples) -> bool {
         self.copied.shares_data_with(samples)
+    }
+
+    /// Whether they had to be floats.
+    pub(super) fn as_floats(&self) -> bool {
+        self.as_floats
     }
 
     /// The number of samples.

@@ -1,6 +1,6 @@
 //! One block that trains a small network.
 
-use gpu::{Device, Error, LaunchConfig};
+use gpu::{AtOnce, Device, Error, LaunchConfig};
 use kernels_gpu::network::Batches;
 use kernels_gpu::network::small::{Plan, SmallRule, THREADS, Unsuitable, network_train_small};
 use perceptron::{Hyperparameters, Samples};
@@ -80,9 +80,11 @@ impl Small {
         self.rows
     }
 
-    pub(super) fn train(
+    /// Adds the launch that trains `steps` steps from `first_step` on.
+    pub(in super::super) fn add<'a>(
         &self,
-        run: PersistentRun,
+        at_once: &AtOnce<'a>,
+        run: PersistentRun<'a>,
         (first_step, steps): (usize, usize),
         rule: Rule,
     ) -> Result<(), Error> {
@@ -105,8 +107,7 @@ impl Small {
             self.plan.network(),
             small_rule(rule),
         );
-        with_kernel!(self.plan.tiles(), |kernel| run.device.launch(kernel, config, arguments)?);
-        Ok(())
+        with_kernel!(self.plan.tiles(), |kernel| at_once.launch(kernel, config, arguments))
     }
 }
 
