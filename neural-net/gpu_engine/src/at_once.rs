@@ -102,7 +102,7 @@ fn queue(members: &mut [MemberEpoch<'_>], rests: &[Option<Rest>]) -> Result<Vec<
 
 #[cfg(test)]
 mod tests {
-    use gpu::Device;
+    use gpu::{Device, InterpreterOptions, PtxVariant};
     use ndarray::Array2;
     use perceptron::engine::Parameters;
     use perceptron::network::Initialization;
@@ -143,13 +143,13 @@ mod tests {
     }
 
     /// Engines that share a copy of the samples.
-    fn engines(samples: &Samples, members: &[(Hyperparameters, Parameters)]) -> Vec<GpuEngine> {
-        let (device, options) = (Device::simulator(), GpuOptions::default());
+    fn engines(device: &Device, samples: &Samples, members: &[(Hyperparameters, Parameters)]) -> Vec<GpuEngine> {
+        let options = GpuOptions::default();
         let mut engines: Vec<GpuEngine> = Vec::new();
         for (hyperparameters, parameters) in members {
             engines.push(match engines.first() {
                 Some(first) => first.beside(samples, parameters, hyperparameters, &options).unwrap(),
-                None => GpuEngine::new(&device, samples, parameters, hyperparameters, &options).unwrap(),
+                None => GpuEngine::new(device, samples, parameters, hyperparameters, &options).unwrap(),
             });
         }
         engines
@@ -183,16 +183,16 @@ mod tests {
         (results, losses)
     }
 
-    #[test]
-    fn part1_members_at_once_have_the_bits_of_single_ones() {
+    /// Checks that members at once have the bits of single ones.
+    fn check(device: &Device) {
         let (samples, members) = (samples(), members());
-        let mut at_once = engines(&samples, &members);
+        let mut at_once = engines(device, &samples, &members);
         let is_small = |engine: &GpuEngine| matches!(engine.training_kernel(), Some((TrainingKernel::Small(_), 1)));
         assert!(at_once[..4].iter().all(is_small) && !is_small(&at_once[4]));
         let (results, losses) = train(&mut at_once);
         assert!(results.iter().all(Result::is_ok), "{results:?}");
         for (index, member) in members.iter().enumerate() {
-            let mut single = engines(&samples, std::slice::from_ref(member));
+            let mut single = engines(device, &samples, std::slice::from_ref(member));
             let (_, of_single) = train(&mut single);
             assert_eq!(losses[index], of_single[0], "member {index}");
             assert_eq!(bits(&at_once[index]), bits(&single[0]), "member {index}");
@@ -200,9 +200,20 @@ mod tests {
     }
 
     #[test]
+    fn part1_members_at_once_have_the_bits_of_single_ones() {
+        check(&Device::simulator());
+    }
+
+    #[test]
+    fn part1_members_at_once_have_the_bits_of_single_ones_by_the_compiled_kernels() {
+        let Some(newest) = PtxVariant::newest(&kernels_gpu::ptx::NETWORK) else { return };
+        check(&Device::interpreter(newest, InterpreterOptions::default()).unwrap());
+    }
+
+    #[test]
     fn part1_engines_beside_share_a_copy_of_the_samples() {
         let (samples, members) = (samples(), members());
-        let engines = engines(&samples, &members[..2]);
+        let engines = engines(&Device::simulator(), &samples, &members[..2]);
         assert!(std::rc::Rc::ptr_eq(&engines[0].samples, &engines[1].samples));
         let (other, (hyperparameters, parameters)) = (self::samples(), &members[0]);
         let beside = engines[0].beside(&other, parameters, hyperparameters, &GpuOptions::default()).unwrap();
@@ -214,11 +225,11 @@ mod tests {
         let (samples, mut members) = (samples(), members());
         members[2].0.learning_rate = 1e30;
         members.truncate(4);
-        let mut at_once = engines(&samples, &members);
+        let mut at_once = engines(&Device::simulator(), &samples, &members);
         let (results, _) = train(&mut at_once);
         let diverged: Vec<bool> = results.iter().map(Result::is_err).collect();
         assert_eq!(diverged, [false, false, true, false]);
-        let mut single = engines(&samples, &members[3..]);
+        let mut single = engines(&Device::simulator(), &samples, &members[3..]);
         train(&mut single);
         assert_eq!(bits(&at_once[3]), bits(&single[0]));
     }
