@@ -13,6 +13,7 @@ mod options;
 mod pace;
 mod persistent;
 mod samples;
+mod shared;
 mod steps;
 
 use std::ops::ControlFlow;
@@ -23,7 +24,6 @@ use gpu::{Buffer, Device, Element, Error};
 use kernels_gpu::network::ROWS_PER_BLOCK;
 use ndarray::Array2;
 
-pub use self::at_once::{MemberEpoch, train_at_once};
 pub use self::gradients::shard_engine;
 use self::layout::Layout;
 pub use self::options::{GpuEngineError, GpuOptions, GpuPath, NotPersistent};
@@ -31,6 +31,7 @@ use self::pace::Pace;
 pub use self::persistent::TrainingKernel;
 use self::persistent::{Persistent, PersistentRun};
 use self::samples::SamplesOnDevice;
+pub use self::shared::{MemberEngine, SharedDevice};
 use self::steps::{Rule, StepBuffers, StepKernels, StepRun};
 use perceptron::engine::{DeviceError, Diverged, Engine, EngineError, Evaluation, LayerArrays, Parameters};
 use perceptron::training::{CorrectedStep, Optimizer};
@@ -64,7 +65,7 @@ pub struct GpuEngine {
     squares: Buffer<f32>,
     /// With Adam, what each step of the epoch makes of the bias correction; else empty.
     adam_steps: Buffer<f32>,
-    /// Shared by the engines that [`GpuEngine::beside`] makes.
+    /// Shared by engines of a [`SharedDevice`].
     samples: Rc<SamplesOnDevice>,
     /// The samples of the last evaluation, kept because the next one usually has the same.
     evaluated: Option<SamplesOnDevice>,
@@ -94,29 +95,13 @@ impl GpuEngine {
         hyperparameters: &Hyperparameters,
         options: &GpuOptions,
     ) -> Result<Self, GpuEngineError> {
-        Self::sharing(None, device, samples, parameters, hyperparameters, options)
+        Self::beside(std::iter::empty(), device, samples, parameters, hyperparameters, options)
     }
 
-    /// An engine on the same device. If it trains on the same samples in the same form, both share one copy of them there.
-    ///
-    /// # Errors
-    /// Those of [`new`](Self::new).
-    ///
-    /// # Panics
-    /// As [`new`](Self::new).
-    pub fn beside(
-        &self,
-        samples: &Samples,
-        parameters: &Parameters,
-        hyperparameters: &Hyperparameters,
-        options: &GpuOptions,
-    ) -> Result<Self, GpuEngineError> {
-        Self::sharing(Some(&self.samples), &self.device, samples, parameters, hyperparameters, options)
-    }
-
-    /// [`new`](Self::new), with the samples on the device if `shared` is a copy of them that fits.
-    fn sharing(
-        shared: Option<&Rc<SamplesOnDevice>>,
+    /// As [`new`](Self::new). If one of `others`, on the same device, trains on the same samples in the same form, both share one copy of them
+    /// there.
+    fn beside<'o>(
+        mut others: impl Iterator<Item = &'o Self>,
         device: &Device,
         samples: &Samples,
         parameters: &Parameters,
@@ -157,8 +142,8 @@ impl GpuEngine {
         let for_network = GpuEngineError::allocating("the network", "smaller --layers");
         let for_samples = GpuEngineError::allocating("the training images", "fewer --train-images");
         let for_batch = GpuEngineError::allocating("a batch's activations and errors", "a smaller --batch-size");
-        let samples = match shared.filter(|shared| shared.is_copy_of(samples) && shared.as_floats() == as_floats) {
-            Some(shared) => Rc::clone(shared),
+        let samples = match others.find(|other| other.samples.can_be(samples, as_floats)) {
+            Some(other) => Rc::clone(&other.samples),
             None => Rc::new(SamplesOnDevice::new(&device, samples, as_floats).map_err(for_samples)?),
         };
         let parameters = layout.pack(network.weights().iter().zip(network.biases()));
@@ -383,6 +368,48 @@ impl GpuEngine {
             false => buffer.to_vec().map(|values| Some(self.layout.unpack(&values))),
         };
         Ok(Parameters { network, velocities: state(&self.velocities)?, squares: state(&self.squares)? })
+    }
+}
+
+/// A device that engines are made on.
+pub trait EngineDevice {
+    /// The engines.
+    type Engine: Engine + 'static;
+
+    /// Whether it is a GPU, not a model of one.
+    fn is_gpu(&self) -> bool;
+
+    /// An engine that trains the given parameters on the given samples.
+    ///
+    /// # Errors
+    /// Those of [`GpuEngine::new`].
+    ///
+    /// # Panics
+    /// As [`GpuEngine::new`].
+    fn engine(
+        &self,
+        samples: &Samples,
+        parameters: &Parameters,
+        hyperparameters: &Hyperparameters,
+        options: &GpuOptions,
+    ) -> Result<Self::Engine, GpuEngineError>;
+}
+
+impl EngineDevice for Device {
+    type Engine = GpuEngine;
+
+    fn is_gpu(&self) -> bool {
+        self.is_gpu()
+    }
+
+    fn engine(
+        &self,
+        samples: &Samples,
+        parameters: &Parameters,
+        hyperparameters: &Hyperparameters,
+        options: &GpuOptions,
+    ) -> Result<GpuEngine, GpuEngineError> {
+        GpuEngine::new(self, samples, parameters, hyperparameters, options)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use gpu::{Buffer, Device, Error};
 use kernels_gpu::network::ByteScale;
+use ndarray::Array2;
 use perceptron::Samples;
 
 /// The reason why all rows of samples are a slice.
@@ -56,9 +57,15 @@ impl SamplesOnDevice {
         self.copied.shares_data_with(samples)
     }
 
-    /// Whether they had to be floats.
-    pub(super) fn as_floats(&self) -> bool {
-        self.as_floats
+    /// Whether an engine that trains on `samples`, `as_floats` or not, can use this copy: those have the same bits.
+    pub(super) fn can_be(&self, samples: &Samples, as_floats: bool) -> bool {
+        let are_floats = self.copied.bytes().is_none() && samples.bytes().is_none();
+        let are_same = |a: &Array2<f32>, b: &Array2<f32>| {
+            a.dim() == b.dim() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+        };
+        let has_same_bits =
+            || are_same(self.copied.targets(), samples.targets()) && are_same(self.copied.inputs(), samples.inputs());
+        self.as_floats == as_floats && (self.is_copy_of(samples) || are_floats && has_same_bits())
     }
 
     /// The number of samples.
