@@ -5,12 +5,13 @@ mod step_times;
 use std::time::Instant;
 
 use gpu::{Device, DeviceChoice, InterpreterOptions, OpenError, PtxVariant};
-use gpu_engine::{GpuEngine, GpuEngineError, GpuOptions, GpuPath};
+use gpu_engine::{EngineDevice, GpuEngineError, GpuOptions, GpuPath};
 use perceptron::engine::{CpuEngine, Engine, Parameters};
 use perceptron::{Hyperparameters, Samples};
 use serde::{Deserialize, Serialize};
 
 pub use self::step_times::StepTimes;
+pub use gpu_engine::SharedDevice;
 
 use crate::names::display_and_parse_names;
 
@@ -34,13 +35,14 @@ pub enum TrainingDevice {
 
 display_and_parse_names!(TrainingDevice, "device");
 
-/// An available device.
-#[derive(Debug)]
-pub enum OpenedDevice {
+/// An available device. With a [`SharedDevice`], clones refer to the same device, and engines of
+/// several threads train on it at once.
+#[derive(Clone, Debug)]
+pub enum OpenedDevice<D = Device> {
     /// The CPU. If [`TrainingDevice::Auto`] chose it, also the reason why no GPU is used.
     Cpu(Option<String>),
     /// A GPU, the simulator or the interpreter.
-    Gpu(Device),
+    Gpu(D),
 }
 
 /// An engine on a device.
@@ -117,15 +119,28 @@ impl TrainingDevice {
         Ok(OpenedDevice::Gpu(device))
     }
 
-    /// Creates an engine on the device that was opened for this choice. With a GPU,
-    /// [`Auto`](Self::Auto) measures a few steps there and on the CPU and takes the faster one,
-    /// unless the options ask for a GPU-only path.
+    /// [`open`](Self::open), for engines of several threads.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_shared(self, index: usize) -> Result<OpenedDevice<SharedDevice>, OpenError> {
+        let shared = SharedDevice::open(move || match self.open(index) {
+            Ok(OpenedDevice::Gpu(device)) => Ok(device),
+            Ok(OpenedDevice::Cpu(reason)) => Err(Ok(OpenedDevice::Cpu(reason))),
+            Err(error) => Err(Err(error)),
+        });
+        shared.map_or_else(|other| other, |device| Ok(OpenedDevice::Gpu(device)))
+    }
+
+    /// Creates an engine on the device that was opened for this choice, or on the CPU if this is
+    /// [`Cpu`](Self::Cpu). With a GPU, [`Auto`](Self::Auto) measures a few steps there and on the CPU
+    /// and takes the faster one, unless the options ask for a GPU-only path.
     ///
     /// # Errors
     /// If the network or the samples are too large for the GPU, the options cannot be met, or the device fails.
-    pub fn engine<'a>(
+    pub fn engine<'a, D: EngineDevice>(
         self,
-        opened: &OpenedDevice,
+        opened: &OpenedDevice<D>,
         samples: &'a Samples,
         parameters: &Parameters,
         hyperparameters: &Hyperparameters,
@@ -133,8 +148,11 @@ impl TrainingDevice {
     ) -> Result<OnDevice<'a>, GpuEngineError> {
         let on_cpu = || CpuEngine::new(samples, parameters, hyperparameters);
         let with_cpu = |times| OnDevice { engine: Box::new(on_cpu()), device: Self::Cpu, times };
-        let OpenedDevice::Gpu(device) = opened else { return Ok(with_cpu(None)) };
-        let on_gpu = || GpuEngine::new(device, samples, parameters, hyperparameters, options);
+        let device = match opened {
+            OpenedDevice::Gpu(device) if self != Self::Cpu => device,
+            _ => return Ok(with_cpu(None)),
+        };
+        let on_gpu = || device.engine(samples, parameters, hyperparameters, options);
         let of_gpu = if self == Self::Auto { Self::Cuda } else { self };
         let with_gpu = |engine, times| OnDevice { engine: Box::new(engine), device: of_gpu, times };
         let mut gpu = on_gpu()?;
@@ -153,7 +171,7 @@ impl TrainingDevice {
     }
 }
 
-impl OpenedDevice {
+impl<D> OpenedDevice<D> {
     /// One line that says why CUDA is not used, if [`TrainingDevice::Auto`] chose the CPU.
     pub fn remark(&self) -> Option<String> {
         match self {

@@ -81,7 +81,7 @@ impl Repeats {
     }
 }
 
-/// Trains all runs, several at once on the CPU, and calls `done` with the index and results of each. `None` if `cancel` was set.
+/// Trains all runs as a [`fleet`], and calls `done` with the index and results of each. `None` if `cancel` was set.
 ///
 /// # Errors
 /// The message of the first run that fails or diverges, with its name.
@@ -102,7 +102,7 @@ pub fn run(
         table,
         &members,
         cancel,
-        Session::start,
+        Session::start_on,
         |_, _| (),
         outcome,
         |index, outcome| match outcome {

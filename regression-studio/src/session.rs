@@ -14,7 +14,10 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use neural_net::device::{OpenedDevice, SharedDevice};
+
 use self::control::Shared;
+pub(crate) use self::learner::open_device;
 pub use self::snapshot::{Snapshot, State};
 use crate::saved_run::SavedRun;
 use crate::{Settings, Table};
@@ -22,12 +25,29 @@ use crate::{Settings, Table};
 /// Interval between looks at a cancellation.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 
+/// A device that several runs train on at once.
+pub type RunDevice = OpenedDevice<SharedDevice>;
+
 /// The parts that the network is measured on after training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measured {
     AllParts,
     /// The measurements of the epochs suffice.
     Validation,
+}
+
+/// What a run starts with.
+struct Start {
+    /// The run that it resumes.
+    run: Option<SavedRun>,
+    /// Its device; `None` if the settings' is still to be opened.
+    device: Option<RunDevice>,
+    request: control::Request,
+    measured: Measured,
+}
+
+impl Start {
+    const NEW: Self = Self { run: None, device: None, request: control::Request::Run, measured: Measured::AllParts };
 }
 
 /// Handle of a training thread. Dropping it stops the training after the current step and joins the thread.
@@ -40,37 +60,38 @@ pub struct Session {
 impl Session {
     /// Starts a thread that prepares the samples and trains. Errors are reported in the snapshot.
     pub fn start(table: Arc<Table>, settings: Settings) -> Self {
-        Self::spawn(table, settings, None, (control::Request::Run, Measured::AllParts))
+        Self::start_on(table, settings, None)
     }
 
-    /// [`Session::start`] without intervals and results: the validation part alone is predicted, and the test part is not looked at.
-    pub fn start_without_test(table: Arc<Table>, settings: Settings) -> Self {
-        Self::spawn(table, settings, None, (control::Request::Run, Measured::Validation))
+    /// [`Session::start`] on a device that has been opened with the settings' choice, and that other runs train on, too. Without one, the run
+    /// opens its own.
+    pub fn start_on(table: Arc<Table>, settings: Settings, device: Option<RunDevice>) -> Self {
+        Self::spawn(table, settings, Start { device, ..Start::NEW })
+    }
+
+    /// [`Session::start_on`] without intervals and results: the validation part alone is predicted, and the test part is not looked at.
+    pub fn start_without_test(table: Arc<Table>, settings: Settings, device: Option<RunDevice>) -> Self {
+        Self::spawn(table, settings, Start { device, measured: Measured::Validation, ..Start::NEW })
     }
 
     /// [`Session::start`] for one epoch, after which the run is paused.
     pub fn start_epoch(table: Arc<Table>, settings: Settings) -> Self {
-        Self::spawn(table, settings, None, (control::Request::Epoch, Measured::AllParts))
+        Self::spawn(table, settings, Start { request: control::Request::Epoch, ..Start::NEW })
     }
 
     /// Resumes a stopped run with the same table; epochs and patience may differ. Errors are reported in the snapshot.
     pub fn resume(table: Arc<Table>, run: SavedRun) -> Self {
-        Self::spawn(table, run.settings.clone(), Some(run), (control::Request::Run, Measured::AllParts))
+        Self::spawn(table, run.settings.clone(), Start { run: Some(run), ..Start::NEW })
     }
 
-    fn spawn(
-        table: Arc<Table>,
-        settings: Settings,
-        run: Option<SavedRun>,
-        (request, measured): (control::Request, Measured),
-    ) -> Self {
+    fn spawn(table: Arc<Table>, settings: Settings, start: Start) -> Self {
         let shared = Arc::new(Shared::default());
         // Before the thread starts: a short run could end before a later request.
-        shared.request(request);
+        shared.request(start.request);
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("training".to_owned()).spawn(move || {
             // A panic must end the session, which would otherwise seem to run forever.
-            let work = std::panic::AssertUnwindSafe(|| trainer::run(table, settings, (run, measured), &of_thread));
+            let work = std::panic::AssertUnwindSafe(|| trainer::run(table, settings, start, &of_thread));
             let state = match std::panic::catch_unwind(work) {
                 Ok(Ok(())) => return,
                 Ok(Err(state)) => state,

@@ -34,7 +34,7 @@ impl Trials {
         Self { settings, tried, variance: variance(&prepared.validation) }
     }
 
-    /// Trains the first `runs` runs, except for those that have ended before, several at once on the CPU. `watch` gets the number and
+    /// Trains the first `runs` runs, except for those that have ended before, as a [`fleet`]. `watch` gets the number and
     /// snapshots of each, and `keep` each one that has ended. Returns whether all have ended: `false` if `cancel` was set.
     ///
     /// # Errors

@@ -5,13 +5,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use neural_net::device::{OnDevice, TrainingDevice};
+use neural_net::device::{OnDevice, OpenedDevice, TrainingDevice};
 use neural_net::engine::{DeviceError, Engine, GpuOptions, Parameters};
 use neural_net::network::Initialization;
 use neural_net::training::{Epochs, GradientScale, PartOfEpoch, TrainingError, initial_parameters};
 use neural_net::{Hyperparameters, Loss, Network, Predictor};
 use table_network::{Options, Training};
 
+use super::RunDevice;
 use super::snapshot::State;
 use crate::Settings;
 use crate::prepared::{Part, Prepared};
@@ -77,19 +78,35 @@ pub(super) trait Learner {
     fn state(&self) -> Result<(TrainingState, Option<Network>), State>;
 }
 
+/// Opens the device of runs with these settings. The network made for tables trains on the CPU.
+///
+/// # Errors
+/// The final state of the run, if the device is unavailable.
+pub(crate) fn open_device(settings: &Settings) -> Result<RunDevice, State> {
+    match settings.network.kind {
+        NetworkKind::Table => Ok(OpenedDevice::Cpu(None)),
+        NetworkKind::Layers => settings.training.device.open_shared(0).map_err(|error| needs_no_gpu(&error)),
+    }
+}
+
+fn needs_no_gpu(error: &dyn Display) -> State {
+    State::Failed(format!("{error}; the device \"cpu\" needs no GPU"))
+}
+
 /// A learner of the kind that the settings say, new or from where `state` is.
 ///
 /// # Errors
-/// The final state of the run, if the device is unavailable, or the state does not fit.
+/// The final state of the run, if the device cannot train the network, or the state does not fit.
 pub(super) fn learner<'a>(
     settings: &Settings,
     prepared: &'a Prepared,
     state: Option<(TrainingState, RunProgress)>,
+    opened: &RunDevice,
 ) -> Result<Box<dyn Learner + 'a>, State> {
     match (settings.network.kind, state) {
-        (NetworkKind::Layers, None) => Ok(Box::new(Layers::new(settings, prepared, None)?)),
+        (NetworkKind::Layers, None) => Ok(Box::new(Layers::new(settings, prepared, None, opened)?)),
         (NetworkKind::Layers, Some((TrainingState::Layers(parameters), _))) => {
-            Ok(Box::new(Layers::new(settings, prepared, Some(parameters))?))
+            Ok(Box::new(Layers::new(settings, prepared, Some(parameters), opened)?))
         }
         (NetworkKind::Table, None) => Ok(Box::new(TableLearner::new(settings, prepared, None)?)),
         (NetworkKind::Table, Some((TrainingState::Table(state), progress))) => {
@@ -110,7 +127,12 @@ struct Layers<'a> {
 }
 
 impl<'a> Layers<'a> {
-    fn new(settings: &Settings, prepared: &'a Prepared, parameters: Option<Parameters>) -> Result<Self, State> {
+    fn new(
+        settings: &Settings,
+        prepared: &'a Prepared,
+        parameters: Option<Parameters>,
+        opened: &RunDevice,
+    ) -> Result<Self, State> {
         let neuron = Neuron::of(&settings.network);
         let hyperparameters = hyperparameters(settings, &neuron);
         let parameters = match parameters {
@@ -123,11 +145,9 @@ impl<'a> Layers<'a> {
             }
         };
         let samples = &prepared.train.samples;
-        let failed = |error: &dyn Display| State::Failed(format!("{error}; the device \"cpu\" needs no GPU"));
         let choice = settings.training.device;
-        let opened = choice.open(0).map_err(|error| failed(&error))?;
-        let on_device = choice.engine(&opened, samples, &parameters, &hyperparameters, &GpuOptions::default());
-        let OnDevice { engine, device, times } = on_device.map_err(|error| failed(&error))?;
+        let on_device = choice.engine(opened, samples, &parameters, &hyperparameters, &GpuOptions::default());
+        let OnDevice { engine, device, times } = on_device.map_err(|error| needs_no_gpu(&error))?;
         let remark = times.map(|times| times.to_string()).or(opened.remark());
         Ok(Self { neuron, epochs: Epochs::new(hyperparameters, samples.len()), engine, device, remark })
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use neural_net::Network;
+use neural_net::device::TrainingDevice;
 
 use crate::results::{Ending, EpochErrors, Predicted, Results};
 use crate::saved_run::SavedRun;
@@ -30,6 +31,8 @@ pub struct Snapshot {
     pub seconds_left: Option<f64>,
     /// Name of the device, and why it is this one if that was not asked for; empty during preparation.
     pub device: String,
+    /// The choice by which further runs train on the same device, without measuring it again; `None` during preparation.
+    pub same_device: Option<TrainingDevice>,
     /// Names of the network's inputs; empty during preparation.
     pub inputs: Arc<[String]>,
     /// Current weights W and biases b, for the drawing.

@@ -4,20 +4,20 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neural_net::device::TrainingDevice;
+use neural_net::device::{OpenedDevice, TrainingDevice};
 use neural_net::training::PartOfEpoch;
 use rayon::prelude::*;
 
-use super::Measured;
 use super::control::Shared;
-use super::learner::{Current, Learner, learner};
+use super::learner::{Current, Learner, learner, open_device};
 use super::snapshot::{Snapshot, State};
+use super::{Measured, RunDevice, Start};
 use crate::background::Background;
 use crate::intervals::{self, Intervals};
 use crate::prepared::{self, Part, Prepared, prepare};
 use crate::results::{self, Ending, EpochErrors, Evaluation, Predicted};
 use crate::saved_run::{Checkpoint, RunProgress, SavedRun};
-use crate::settings::{Fold, NetworkKind, SplitOrder};
+use crate::settings::{Fold, SplitOrder};
 use crate::trained::Trained;
 use crate::{Model, Settings, Table};
 
@@ -33,7 +33,7 @@ const MAX_MEASURED_ROWS: usize = 20_000;
 pub(super) fn run(
     table: Arc<Table>,
     settings: Settings,
-    (run, measured): (Option<SavedRun>, Measured),
+    Start { run, device, measured, .. }: Start,
     shared: &Arc<Shared>,
 ) -> Result<(), State> {
     pool(settings.training.threads)?.install(|| {
@@ -43,7 +43,8 @@ pub(super) fn run(
         let is_cross = rows < intervals::MAX_CROSS_ROWS && settings.split.order == SplitOrder::Shuffled;
         // The samples are copies, so the table, which may be large, is freed.
         let table = is_cross.then_some(table);
-        let mut trainer = Trainer::new(settings, &prepared, run, shared)?;
+        let device = device.map_or_else(|| open_device(&settings), Ok)?;
+        let mut trainer = Trainer::new(settings, &device, &prepared, run, shared)?;
         let ending = trainer.train()?;
         if measured == Measured::Validation {
             return trainer.publish(State::Finished(ending));
@@ -86,13 +87,13 @@ impl FoldErrors {
     fn without(
         fold: Fold,
         table: &Table,
-        settings: &Settings,
+        (settings, opened): (&Settings, &RunDevice),
         whole: &Prepared,
         shared: &Arc<Shared>,
     ) -> Result<Option<Self>, State> {
         let Ok(prepared) = prepared::without_fold(table, settings, whole, fold) else { return Ok(None) };
         let shared = Shared::part_of(shared);
-        let mut trainer = Trainer::new(settings.clone(), &prepared, None, &shared)?;
+        let mut trainer = Trainer::new(settings.clone(), opened, &prepared, None, &shared)?;
         if !matches!(trainer.train(), Ok(Ending::AllEpochs | Ending::EarlyStopped)) {
             return Ok(None);
         }
@@ -161,6 +162,7 @@ fn mean(values: &[f64]) -> f64 {
 struct Trainer<'a> {
     shared: &'a Arc<Shared>,
     settings: Settings,
+    opened: &'a RunDevice,
     prepared: &'a Prepared,
     learner: Box<dyn Learner + 'a>,
     device: String,
@@ -180,6 +182,7 @@ struct Trainer<'a> {
 impl<'a> Trainer<'a> {
     fn new(
         settings: Settings,
+        opened: &'a RunDevice,
         prepared: &'a Prepared,
         run: Option<SavedRun>,
         shared: &'a Arc<Shared>,
@@ -192,7 +195,7 @@ impl<'a> Trainer<'a> {
                     let reason = "the data differ from those of the run: start a new run";
                     return Err(State::Failed(reason.to_owned()));
                 }
-                let learner = learner(&settings, prepared, Some((state, progress)))?;
+                let learner = learner(&settings, prepared, Some((state, progress)), opened)?;
                 let (step, steps) = (progress.step, learner.steps());
                 if step >= steps {
                     return Err(State::Failed(format!(
@@ -202,7 +205,7 @@ impl<'a> Trainer<'a> {
                 (learner, progress, history, model.network)
             }
             None => {
-                let learner = learner(&settings, prepared, None)?;
+                let learner = learner(&settings, prepared, None, opened)?;
                 let initial = learner.current()?.trained;
                 (learner, RunProgress::default(), vec![], initial)
             }
@@ -212,6 +215,7 @@ impl<'a> Trainer<'a> {
             shared,
             predicted: Arc::default(),
             settings,
+            opened,
             prepared,
             learner,
             device,
@@ -260,12 +264,14 @@ impl<'a> Trainer<'a> {
         self.publish(State::Calibrating)?;
         let mut settings = self.settings.clone();
         settings.training.device = self.learner.same_device(settings.training.device);
-        let is_on_cpu = settings.network.kind == NetworkKind::Table || settings.training.device == TrainingDevice::Cpu;
-        let at_once = if is_on_cpu { rayon::current_num_threads().min(intervals::FOLDS) } else { 1 };
-        let (prepared, shared) = (self.prepared, self.shared);
+        let at_once = match self.opened {
+            OpenedDevice::Gpu(_) if settings.training.device != TrainingDevice::Cpu => intervals::FOLDS,
+            _ => rayon::current_num_threads().min(intervals::FOLDS),
+        };
+        let (prepared, shared, opened) = (self.prepared, self.shared, self.opened);
         let of_fold = |index: usize| {
             let fold = Fold { index, count: intervals::FOLDS };
-            let measure = || FoldErrors::without(fold, table, &settings, prepared, shared);
+            let measure = || FoldErrors::without(fold, table, (&settings, opened), prepared, shared);
             match at_once {
                 1 => measure(),
                 _ => pool(Some((rayon::current_num_threads() / at_once).max(1)))?.install(measure),
@@ -441,6 +447,7 @@ impl<'a> Trainer<'a> {
             samples_per_second: if seconds > 0.0 { samples as f64 / seconds } else { 0.0 },
             seconds_left: (steps_done > 0).then_some(seconds_left),
             device: self.device.clone(),
+            same_device: Some(self.learner.same_device(training.device)),
             inputs: self.prepared.transform.inputs.iter().map(|input| input.label()).collect(),
             network: drawn.map(Arc::new),
             predicted: Some(Arc::clone(&self.predicted)),
@@ -477,7 +484,8 @@ mod tests {
         for choice in [TrainingDevice::Auto, TrainingDevice::Cpu, TrainingDevice::Simulator] {
             settings.training.device = choice;
             let shared = Arc::default();
-            let trainer = Trainer::new(settings.clone(), &prepared, None, &shared).unwrap();
+            let opened = open_device(&settings).unwrap();
+            let trainer = Trainer::new(settings.clone(), &opened, &prepared, None, &shared).unwrap();
             let is_of_run = match trainer.learner.same_device(choice) {
                 TrainingDevice::Auto => false,
                 TrainingDevice::Cpu => trainer.device.starts_with("CPU"),
@@ -498,7 +506,8 @@ mod tests {
         for threads in [1, 2] {
             rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
                 let shared = Arc::default();
-                let mut trainer = Trainer::new(settings.clone(), &prepared, None, &shared).unwrap();
+                let opened = open_device(&settings).unwrap();
+                let mut trainer = Trainer::new(settings.clone(), &opened, &prepared, None, &shared).unwrap();
                 // Interrupted after each step, as by a pause.
                 let mut part = PartOfEpoch::default();
                 while part.step < 5 {

@@ -5,10 +5,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use neural_net::device::TrainingDevice;
 use regression_studio::cross_validation::{self, Repeats};
 use regression_studio::results::Results;
-use regression_studio::settings::{Fold, NetworkKind, Settings};
-use regression_studio::{Session, Table, fleet};
+use regression_studio::session::State;
+use regression_studio::settings::{Fold, HiddenActivation, NetworkKind, Settings};
+use regression_studio::{Session, Snapshot, Table, fleet};
 
 use crate::support::{small_settings, small_table};
 
@@ -55,6 +57,44 @@ fn members_have_the_bits_of_their_single_runs_on_any_number_of_threads() {
 }
 
 #[test]
+fn members_on_one_device_have_the_bits_of_their_single_runs() {
+    let (table, mut settings) = (Arc::new(small_table(60, 1)), small_settings());
+    settings.training.device = TrainingDevice::Simulator;
+    (settings.training.epochs, settings.training.batch_size) = (2, 16);
+    let member = |(hidden, seed, learning_rate): (&[usize], u64, f64)| {
+        let mut settings = settings.clone();
+        settings.network.hidden = hidden.to_vec();
+        (settings.training.seed, settings.training.learning_rate) = (seed, learning_rate);
+        if learning_rate == 10.0 {
+            (settings.network.activation, settings.training.batch_size) = (HiddenActivation::Relu, 1);
+        }
+        settings
+    };
+    // The last one is too large for one block, and the one before it diverges.
+    let members: [(&[usize], u64, f64); 5] =
+        [(&[7, 5], 1, 0.05), (&[7, 5], 2, 0.05), (&[4], 1, 0.1), (&[7, 5], 1, 10.0), (&[90, 80], 1, 0.05)];
+    let mut members = members.map(member);
+    let last = |last: &Snapshot| {
+        let run = last.run.as_ref().unwrap();
+        let errors: Vec<_> = run.history.iter().map(|record| (record.train_rmse, record.validation_rmse)).collect();
+        let results = last.results.as_ref().map(|results| without_times(results));
+        (last.state.clone(), errors, run.model.clone(), run.checkpoint.state.clone(), results, last.device.clone())
+    };
+    let single = |settings: &Settings| last(&Session::start(Arc::clone(&table), settings.clone()).wait());
+    let expected: Vec<_> = members.iter().map(single).collect();
+    assert!(matches!(expected[3].0, State::Diverged(_)) && matches!(expected[4].0, State::Finished(_)));
+    let is_of_one_block = expected.iter().map(|last| last.5.contains("network_train_small"));
+    assert!(is_of_one_block.eq([true, true, true, true, false]));
+    for threads in [1, 5] {
+        members.iter_mut().for_each(|settings| settings.training.threads = Some(threads));
+        let go_on = |_: usize, _: &_| ControlFlow::Continue(());
+        let never = AtomicBool::new(false);
+        let outcomes = fleet::train(&table, &members, &never, Session::start_on, |_, _| (), last, go_on);
+        assert_eq!(outcomes.unwrap(), expected, "{threads} at once");
+    }
+}
+
+#[test]
 fn the_first_fold_that_fails_is_named() {
     // Folds 13 to 20 have no rows.
     let (table, mut settings) = (Arc::new(small_table(12, 1)), small_settings());
@@ -81,7 +121,7 @@ fn a_cancelled_fleet_stops_what_it_trains() {
             cancel.store(true, Ordering::Relaxed);
             ControlFlow::Continue(())
         };
-        assert_eq!(fleet::train(&table, &members, &cancel, Session::start, |_, _| (), |_| (), done), None);
+        assert_eq!(fleet::train(&table, &members, &cancel, Session::start_on, |_, _| (), |_| (), done), None);
         assert_eq!(ended, [0]);
     }
 }
