@@ -10,6 +10,7 @@ use std::thread;
 use gpu::{Device, DeviceChoice, InterpreterOptions, PtxVariant, SimulatorOptions};
 use kernels_gpu::network::{self, ByteScale};
 use ndarray::Array2;
+use neural_net::device::TrainingDevice;
 use neural_net::engine::{
     CpuEngine, Engine, EngineError, Evaluation, GpuEngine, GpuEngineError, GpuOptions, GpuPath, Parameters,
     TrainingKernel,
@@ -540,6 +541,49 @@ fn part1_the_gpu_engine_trains_as_the_reference_does_on_a_gpu_if_there_is_one() 
         check_small_networks(&device);
         check_the_homeworks_network(&device);
     }
+}
+
+#[test]
+fn part1_engines_of_a_shared_device_have_the_bits_of_single_ones_on_a_gpu() {
+    if !gpu_testing::require_gpu() {
+        return;
+    }
+    let device = Device::open(DeviceChoice::Cuda, &kernels_gpu::PTX).unwrap();
+    let shared = TrainingDevice::Cuda.open_shared(0).unwrap();
+    let samples = random_samples(100, 9, 2, &mut ChaCha8Rng::seed_from_u64(test_support::seed(6)));
+    let order: Vec<u32> = (0..100).rev().collect();
+    let member = |seed: usize| {
+        let architecture = Architecture::new(vec![9, 4 + 9 * (seed % 3), 2], Activation::Tanh, Activation::Identity);
+        let mut rng = ChaCha8Rng::seed_from_u64(seed as u64);
+        let network = Network::random(architecture.unwrap(), Initialization::Xavier, &mut rng);
+        let (learning_rate, batch_size) = (0.001, Some(5 + seed));
+        let hyperparameters = Hyperparameters {
+            loss: Loss::SquaredError,
+            optimizer: if seed.is_multiple_of(2) { Optimizer::Adam } else { Optimizer::Sgd },
+            learning_rate,
+            batch_size,
+            ..Preset::Homework.hyperparameters()
+        };
+        (Parameters::new(network), hyperparameters)
+    };
+    // More than the streams that the emulated driver's GPU has.
+    thread::scope(|scope| {
+        let at_once = (0..40).map(|seed| {
+            let (samples, order, shared) = (&samples, &order, shared.clone());
+            scope.spawn(move || {
+                let (parameters, hyperparameters) = member(seed);
+                let options = GpuOptions::default();
+                let made = TrainingDevice::Cuda.engine(&shared, samples, &parameters, &hyperparameters, &options);
+                train(&mut made.unwrap().engine, order)
+            })
+        });
+        for (seed, at_once) in at_once.collect::<Vec<_>>().into_iter().enumerate() {
+            let (parameters, hyperparameters) = member(seed);
+            let options = GpuOptions::default();
+            let mut single = GpuEngine::new(&device, &samples, &parameters, &hyperparameters, &options).unwrap();
+            assert!(at_once.join().unwrap() == train(&mut single, &order), "member {seed}");
+        }
+    });
 }
 
 /// A driver or a kernel that has no room for the cluster must not go unnoticed: the engine trains without one then.
