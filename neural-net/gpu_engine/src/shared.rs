@@ -297,7 +297,8 @@ impl Engine for MemberEngine {
     }
 
     fn start_epoch(&mut self, learning_rate: f64, steps_before: usize) {
-        self.ask(move |engine| engine.start_epoch(learning_rate, steps_before));
+        let member = self.member;
+        self.handle.tell(move |worker| worker.engine(member).start_epoch(learning_rate, steps_before));
     }
 
     fn train(
