@@ -239,7 +239,7 @@ mod tests {
             let again = sheet(&written).unwrap();
             assert_eq!((again.delimiter, &again.header), (read.delimiter, &read.header), "{text}");
             assert_eq!(again.rows[0].cells, read.rows[0].cells, "{text}");
-            // Nobody else reads grades.
+            // No one else reads grades.
             let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
             assert_eq!(mode & 0o777, 0o600);
         }
