@@ -108,8 +108,7 @@ impl<'a> Kernel<'a> {
 ///   and `trace`. Each of the `faults` has its class, one plain sentence, its lines, threads and
 ///   element. `trace` lists what each thread reads and writes in the schedule. Without a schedule,
 ///   it is the first error's schedule, or ascending. `buffers` has the contents after the trace.
-/// -
-///   `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`:
+/// - `{"task": "record", "ptx", "names", "launch", "sources": {FILE: TEXT}, "instructions": 100000}`:
 ///   returns `html`, the page that plays the recording.
 ///
 /// If a request is invalid, the answer has an `error` on one line. If a source is rejected, `place`
