@@ -142,10 +142,6 @@ impl GpuEngine {
         let for_network = GpuEngineError::allocating("the network", "smaller --layers");
         let for_samples = GpuEngineError::allocating("the training images", "fewer --train-images");
         let for_batch = GpuEngineError::allocating("a batch's activations and errors", "a smaller --batch-size");
-        let samples = match others.find(|other| other.samples.can_be(samples, as_floats)) {
-            Some(other) => Rc::clone(&other.samples),
-            None => Rc::new(SamplesOnDevice::new(&device, samples, as_floats).map_err(for_samples)?),
-        };
         let parameters = layout.pack(network.weights().iter().zip(network.biases()));
         Ok(Self {
             kernels: StepKernels::new(&device, &layout)?,
@@ -154,7 +150,10 @@ impl GpuEngine {
             velocities: device.buffer_from_slice(&velocities).map_err(&for_network)?,
             squares: device.buffer_from_slice(&squares).map_err(&for_network)?,
             adam_steps: device.uninitialized(0)?,
-            samples,
+            samples: match others.find(|other| other.samples.can_be(samples, as_floats)) {
+                Some(other) => Rc::clone(&other.samples),
+                None => Rc::new(SamplesOnDevice::new(&device, samples, as_floats).map_err(for_samples)?),
+            },
             evaluated: None,
             order: device.uninitialized(0)?,
             state: device.zeroed(1).map_err(&for_network)?,
