@@ -15,6 +15,8 @@ pub(super) struct Rest<'m> {
     pub(super) order: &'m [u32],
     /// The first step.
     pub(super) first: usize,
+    /// Whether this group is the first one of its call, so the device has to get the permutation.
+    pub(super) begins: bool,
 }
 
 /// Trained steps of one network.
@@ -42,11 +44,11 @@ struct Extent {
 pub(super) fn train_groups(members: &mut [Rest<'_>]) -> Result<Vec<Group>, Error> {
     let start = Instant::now();
     let mut extents = Vec::with_capacity(members.len());
-    for Rest { engine, order, first } in &mut *members {
+    for Rest { engine, order, first, begins } in &mut *members {
         let batch_size = engine.batch_size(order.len());
         let steps = order.len().div_ceil(batch_size);
         let count = engine.pace.steps().min(steps.saturating_sub(*first));
-        if count > 0 {
+        if *begins && count > 0 {
             engine.begin(order, steps, batch_size)?;
         }
         extents.push(Extent { count, batch_size, steps });

@@ -1,4 +1,4 @@
-//! A device on which engines of several threads train at once.
+//! A device on which engines of several threads train together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -20,17 +20,18 @@ use crate::{EngineDevice, GpuEngine, GpuEngineError, GpuOptions, device_error};
 #[cfg(test)]
 mod tests;
 
-/// The longest silence in which members that are ready to train wait for the others. Who comes later misses the round.
+/// Maximum time without a message for which a round waits for more members. Later members miss the round.
 const GATHERING: Duration = Duration::from_millis(2);
 
 /// Work for the device's thread.
 type Call = Box<dyn FnOnce(&mut Worker) + Send>;
 
-/// A device that a thread of its own has opened and owns, with all engines on it. Clones are handles of the same device; when the last
-/// handle and the last engine are dropped, the thread ends.
+/// A device that its own thread opens and owns, together with all engines on it. Clones are handles to the
+/// same device. The thread ends when the last handle and the last engine are dropped.
 ///
-/// Engines that train at the same time, each in a thread of its caller, train in rounds: the device trains a group of steps of each. It
-/// trains networks that one block trains at once, and others one after another. Engines on the same samples share one copy of them.
+/// Engines that train at the same time, each in its caller's thread, train in rounds: the device trains a
+/// group of steps for each engine. Networks that fit one block train concurrently, larger ones one after
+/// another. Engines on the same samples share one copy of them.
 #[derive(Clone, Debug)]
 pub struct SharedDevice {
     handle: Arc<Handle>,
@@ -62,7 +63,7 @@ impl SharedDevice {
     /// Starts a thread that opens the device.
     ///
     /// # Errors
-    /// That of `open`.
+    /// The error of `open`.
     ///
     /// # Panics
     /// If `open` panics, or the thread cannot be started.
@@ -89,12 +90,12 @@ impl SharedDevice {
         }
     }
 
-    /// The number of the GPU's streaming multiprocessors, each of which trains a network of one block. None on the other devices.
+    /// The number of the GPU's streaming multiprocessors. Each one trains a network of one block. `None` on other devices.
     pub fn multiprocessors(&self) -> Option<u32> {
         self.handle.properties.multiprocessors
     }
 
-    /// The GPU's memory in bytes. None on the other devices.
+    /// The GPU's memory in bytes. `None` on other devices.
     pub fn total_memory(&self) -> Option<usize> {
         self.handle.properties.total_memory
     }
@@ -161,6 +162,7 @@ impl Drop for Handle {
 struct Waiting {
     order: Arc<[u32]>,
     first: usize,
+    begins: bool,
     answer: SyncSender<Result<Group, DeviceError>>,
 }
 
@@ -169,8 +171,8 @@ struct Worker {
     device: Device,
     engines: BTreeMap<u64, GpuEngine>,
     waiting: BTreeMap<u64, Waiting>,
-    /// The members that a round waits for: those of the last one, and those that have called since. A member that is paused, say, holds up no
-    /// more than one.
+    /// The members that a round waits for: the members of the last round, and all that have called since
+    /// then. A paused member, for example, delays only one round.
     awaited: BTreeSet<u64>,
 }
 
@@ -240,8 +242,8 @@ impl Worker {
         let waiting = std::mem::take(&mut self.waiting);
         self.awaited = waiting.keys().copied().collect();
         let rests = self.engines.iter_mut().filter_map(|(member, engine)| {
-            let Waiting { order, first, .. } = waiting.get(member)?;
-            Some(Rest { engine, order, first: *first })
+            let Waiting { order, first, begins, .. } = waiting.get(member)?;
+            Some(Rest { engine, order, first: *first, begins: *begins })
         });
         let mut rests: Vec<Rest<'_>> = rests.collect();
         let groups = train_groups(&mut rests).map_err(|error| Arc::new(device_error(error)));
@@ -275,11 +277,11 @@ impl MemberEngine {
         self.handle.ask(move |worker| question(worker.engine(member)))
     }
 
-    /// Waits for the next group of steps.
-    fn train_group(&self, order: &Arc<[u32]>, first: usize) -> Result<Group, DeviceError> {
+    /// Waits for the next group of steps. `begins` if it is the first one of a call of [`Engine::train`].
+    fn train_group(&self, order: &Arc<[u32]>, first: usize, begins: bool) -> Result<Group, DeviceError> {
         let (answer, answered) = mpsc::sync_channel(1);
         let (member, order) = (self.member, Arc::clone(order));
-        self.handle.tell(move |worker| worker.wait(member, Waiting { order, first, answer }));
+        self.handle.tell(move |worker| worker.wait(member, Waiting { order, first, begins, answer }));
         received(&answered)
     }
 }
@@ -309,7 +311,7 @@ impl Engine for MemberEngine {
     ) -> Result<(), EngineError> {
         let (order, mut first): (Arc<[u32]>, usize) = (order.into(), first_step);
         loop {
-            let Group { losses, steps } = self.train_group(&order, first)?;
+            let Group { losses, steps } = self.train_group(&order, first, first == first_step)?;
             let end = first + losses.len();
             let flow = GpuEngine::report(first, losses, observe)?;
             if flow.is_break() || end >= steps {

@@ -182,7 +182,8 @@ impl ByHand {
     fn call(&mut self, member: u64, order: &[u32]) -> bool {
         let (answer, waiting) = mpsc::sync_channel(1);
         let order = order.into();
-        self.worker.receive(Box::new(move |worker| worker.wait(member, Waiting { order, first: 0, answer })));
+        self.worker
+            .receive(Box::new(move |worker| worker.wait(member, Waiting { order, first: 0, begins: true, answer })));
         self.waiting.push(waiting);
         self.worker.waiting.is_empty()
     }
