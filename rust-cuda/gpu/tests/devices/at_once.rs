@@ -1,15 +1,8 @@
 //! Launches at once have the results of launches one by one, on every device; on a GPU each has a stream, and the host waits for none.
 
+use crate::CONFIG;
 use crate::support::{absent, calls, open, overrun, scale, vector_max, with_stand_in};
-use gpu::{Buffer, Device, Error, LaunchConfig};
-
-const CONFIG: LaunchConfig = LaunchConfig {
-    grid: gpu::Dim3::new(1, 1, 1),
-    block: gpu::Dim3::new(32, 1, 1),
-    dynamic_shared_bytes: 0,
-    cooperative: false,
-    cluster: 1,
-};
+use gpu::{Buffer, Device, Error};
 
 /// The driver calls after the first `before`, launches without their configuration.
 fn verbs(before: usize) -> Vec<String> {

@@ -3,16 +3,9 @@
 
 use std::cell::Cell;
 
+use crate::CONFIG;
 use crate::support::{calls, open, overrun, scale, vector_max, with_stand_in};
 use gpu::{Buffer, Device, Error, LaunchConfig};
-
-const CONFIG: LaunchConfig = LaunchConfig {
-    grid: gpu::Dim3::new(1, 1, 1),
-    block: gpu::Dim3::new(32, 1, 1),
-    dynamic_shared_bytes: 0,
-    cooperative: false,
-    cluster: 1,
-};
 
 /// The driver calls after the first `before`, each truncated at its launch configuration.
 fn verbs(before: usize) -> Vec<String> {
