@@ -1,6 +1,7 @@
-//! `cargo course autograder`: what a platform runs to grade each submission by `cargo course grade`.
+//! `cargo course autograder`: creates what a platform needs to grade each submission with `cargo
+//! course grade`.
 //!
-//! The scripts are in `course/autograder`. They get this project from a git repository.
+//! The scripts are in `course/autograder`. They clone this project from a git repository.
 
 use std::io::{Cursor, Write};
 use std::path::PathBuf;
@@ -16,22 +17,23 @@ use crate::shell::quoted;
 use crate::starter::read_text;
 use crate::workspace_root;
 
-/// What `cargo course autograder` is asked to do.
+/// Options of `cargo course autograder`.
 #[derive(Args)]
 pub struct Options {
     /// The platform
     #[arg(value_enum)]
     platform: Platform,
-    /// The file that is written: autograder.zip for Gradescope, autograder.py for Classroom 50
+    /// The file to write: autograder.zip for Gradescope, autograder.py for Classroom 50
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The git repository that the platform's machine gets this project from
+    /// The git repository from which the platform's machine clones this project
     #[arg(long, value_name = "URL", value_parser = parse_url)]
     git: String,
     /// Commit of the git repository
     #[arg(long, value_name = "COMMIT", value_parser = parse_commit)]
     rev: String,
-    /// For Gradescope: grace period and factors of `grade --late`; a due date in it counts if Gradescope has none
+    /// For Gradescope: grace period and factors, as for `grade --late`; a due date in the file
+    /// applies if Gradescope has none
     #[arg(long, value_name = "FILE.toml")]
     late: Option<PathBuf>,
     /// For Gradescope: tests and their points, as for `grade --points`
@@ -49,10 +51,10 @@ enum Platform {
     Classroom50,
 }
 
-/// Writes what a platform runs.
+/// Writes the file that a platform runs.
 ///
 /// # Errors
-/// If an option is not for the platform, or a file cannot be read or written.
+/// If the platform does not support an option, or a file cannot be read or written.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let Options { platform, file, late, points, .. } = options;
     let inputs: Vec<&PathBuf> = [late, points].into_iter().flatten().collect();
@@ -79,7 +81,7 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The ZIP file of Gradescope's autograder.
+/// Returns the ZIP file of Gradescope's autograder.
 fn gradescope(options: &Options) -> Result<Vec<u8>> {
     let mut arguments: Vec<String> = options.grade.iter().map(|argument| quoted(argument)).collect();
     let mut files = Vec::new();
@@ -87,7 +89,7 @@ fn gradescope(options: &Options) -> Result<Vec<u8>> {
         arguments.push("--points \"$root/source/points.toml\"".to_owned());
         files.push(("points.toml", read_text(points)?));
     }
-    // The solutions are in time: they have no metadata.
+    // The solutions have no metadata, so they count as on time.
     files.push(("setup.sh", filled("setup.sh", options, &arguments.join(" "))?));
     if let Some(late) = &options.late {
         arguments.push("--late \"$root/source/late.toml\" --metadata \"$root/submission_metadata.json\"".to_owned());
@@ -103,14 +105,15 @@ fn gradescope(options: &Options) -> Result<Vec<u8>> {
     Ok(archive.finish()?.into_inner())
 }
 
-/// A script with the repository, its commit, and the options of `grade` as the script's language writes them.
+/// Fills in a script: the repository, its commit, and the options of `grade`, in the syntax of the
+/// script's language.
 fn filled(script: &str, options: &Options, grade: &str) -> Result<String> {
     let text = read_text(&workspace_root().join("course/autograder").join(script))?;
     let text = text.replace("GIT_URL", &options.git).replace("GIT_REV", &options.rev);
     Ok(text.replace("= GRADE_LIST", &format!("= {grade}")).replace(" GRADE_OPTIONS\n", &format!(" {grade}\n")))
 }
 
-/// A URL without letters that a shell or Python would not take for themselves.
+/// Parses a URL without characters that have a meaning in a shell or in Python.
 fn parse_url(text: &str) -> Result<String, String> {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ":/._~@+-".contains(letter);
     let is_url = !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain);
@@ -143,7 +146,7 @@ mod tests {
         }
     }
 
-    /// Where hard links are known to be the same file.
+    /// Runs on systems where hard links are recognized as the same file.
     #[cfg(unix)]
     #[test]
     fn autograder_is_not_written_over_a_file_that_it_holds() {

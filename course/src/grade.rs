@@ -1,8 +1,9 @@
 //! `cargo course grade`: grades submissions of the homework.
 //!
-//! The sources of a submission go into a clean workspace of `starter`, whose Cargo.toml and programs are given. Each part
-//! becomes a program that calls its functions, in a sandbox with limits, for the judge: a process of its own, with the
-//! tests, which makes the inputs by a seed that is chosen at grading, and compares the results.
+//! The sources of a submission go into a clean workspace of `starter` with the given Cargo.toml and
+//! programs. Each part becomes a program that calls its functions for the judge, in a sandbox with
+//! limits. The judge is a separate process with the tests. It generates the inputs from a seed
+//! chosen at grading time, and compares the results.
 
 pub mod answers;
 mod class;
@@ -50,40 +51,44 @@ use self::submission::{Form, PartFiles};
 use self::workspace::Workspace;
 use crate::starter::{Assignment, Part};
 
-/// What `cargo course grade` is asked to do.
+/// Options of `cargo course grade`.
 #[derive(Args)]
 pub struct Options {
     /// A submission: a ZIP file, or a folder, with the crates of the homework's workspace
     #[arg(value_name = "SUBMISSION", required_unless_present = "all")]
     submission: Option<PathBuf>,
-    /// Grade every file and folder in a folder, other than hidden ones
+    /// Grade every file and folder in a folder, except hidden ones
     #[arg(long, value_name = "DIR", conflicts_with = "submission", requires = "csv")]
     all: Option<PathBuf>,
     /// With --all: the table of names and points
     #[arg(long, value_name = "FILE", requires = "all")]
     csv: Option<PathBuf>,
-    /// With --all: a folder for each submission's results, NAME.txt as a student reads them and NAME.json for Gradescope
+    /// With --all: a folder for each submission's results, NAME.txt for the student and NAME.json
+    /// for Gradescope
     #[arg(long, value_name = "DIR", requires = "all")]
     feedback: Option<PathBuf>,
-    /// Assignment that is graded [default: that of --part, or 1]
+    /// Assignment to grade [default: the assignment of --part, or 1]
     #[arg(long, value_parser = one_of(&Assignment::ALL, Assignment::name, Assignment::description))]
     assignment: Option<Assignment>,
-    /// Part of the assignment that is graded, of 100 points [default: all]; may be repeated, or a list with commas
+    /// Part of the assignment to grade, out of 100 points [default: all]; may be repeated, or a
+    /// comma-separated list
     #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::ALL, Part::name, Part::description))]
     part: Vec<Part>,
-    /// With --all: a page on the class, with how many pass each test, and submissions that are alike
+    /// With --all: a page about the class: how many submissions pass each test, and which are
+    /// similar
     #[arg(long, value_name = "FILE.html", requires = "all")]
     page: Option<PathBuf>,
-    /// Tests and their points, in place of course/grading/points.toml, of which it is a changed copy
+    /// Tests and their points, a changed copy of course/grading/points.toml to use in its place
     #[arg(long, value_name = "FILE")]
     points: Option<PathBuf>,
-    /// Seconds that a test may take, without those for which it waits for a processor
+    /// Seconds that a test may take, not counting the time it waits for a processor
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3600))]
     limit: u64,
-    /// Seed of the tests' inputs; those that students have use 0 [default: that of the results of --keep, or a random one]
+    /// Seed of the tests' inputs; the students' own tests use 0 [default: the seed of the results
+    /// of --keep, or a random one]
     #[arg(long)]
     seed: Option<u32>,
-    /// Also write the results as Gradescope reads them
+    /// Also write the results in Gradescope's format
     #[arg(long, value_name = "results.json")]
     json: Option<PathBuf>,
     /// Also write the results as JUnit XML
@@ -100,14 +105,15 @@ pub struct Options {
     worksheets: worksheets::Options,
 }
 
-/// Limit of a submission's compilation, and of that of what is given, which may compile what it depends on again.
+/// Time limit for compiling a submission, and for compiling the given code, which may recompile its
+/// dependencies.
 const COMPILE_LIMIT: Duration = Duration::from_secs(120);
 const COMPILE_LIMIT_OF_GIVEN: Duration = Duration::from_secs(600);
 
-/// Grades one submission, or all of a folder, and prints or writes the results.
+/// Grades one submission, or all submissions in a folder, and prints or writes the results.
 ///
 /// # Errors
-/// If the grader itself fails; whatever is wrong with a submission costs points.
+/// If the grader itself fails; problems of a submission only cost points.
 pub fn run(options: &Options) -> Result<ExitCode> {
     if options.all.is_some() {
         for (option, is_given) in [("--json", options.json.is_some()), ("--junit", options.junit.is_some())] {
@@ -133,10 +139,10 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The beginning of a reason that is none of the submission's.
+/// Beginning of a reason that is not the submission's fault.
 const ERROR_OF_GRADER: &str = "an error of the grader, not of the submission";
 
-/// What `run` returns, or the message of its panic.
+/// Returns the result of `run`, or the message of its panic.
 fn without_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).map_err(|payload| {
         let message = payload.downcast_ref::<String>().map(String::as_str);
@@ -144,16 +150,16 @@ fn without_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// A submission's name in tables.
+/// Name of a submission in tables.
 fn name_of(submission: &Path) -> String {
     submission.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 impl Options {
-    /// The assignment that is graded.
+    /// The assignment to grade.
     ///
     /// # Errors
-    /// If the parts are of another one, or of several.
+    /// If the parts belong to another assignment, or to several.
     fn assignment(&self) -> Result<Assignment> {
         let of_part = self.part.first().and_then(|&part| Assignment::of(part));
         let assignment = self.assignment.or(of_part).unwrap_or_default();
@@ -163,26 +169,27 @@ impl Options {
         Ok(assignment)
     }
 
-    /// The parts that are graded, in the assignment's order.
+    /// The parts to grade, in the assignment's order.
     fn parts(&self) -> Result<Vec<Part>> {
         let parts = self.assignment()?.parts().iter().copied();
         Ok(parts.filter(|part| self.part.is_empty() || self.part.contains(part)).collect())
     }
 
-    /// Checks that nothing is written to a file that is read.
+    /// Checks that no output file is also an input file.
     fn require_other_files(&self) -> Result<()> {
         let own = [("--csv", &self.csv), ("--page", &self.page), ("--json", &self.json), ("--junit", &self.junit)];
         let own = own.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)));
         let outputs: Vec<(&str, &Path)> = own.chain(self.kept.outputs()).collect();
         let mut inputs: Vec<PathBuf> = [&self.submission, &self.points].into_iter().flatten().cloned().collect();
         inputs.extend(self.rules.files().chain(self.worksheets.inputs()).map(Path::to_path_buf));
-        // Tables and pages of an earlier call may be among the submissions.
+        // Tables and pages of an earlier run may be among the submissions.
         let entries = self.all.as_deref().and_then(|folder| std::fs::read_dir(folder).ok()).into_iter().flatten();
         inputs.extend(entries.flatten().map(|entry| entry.path()).filter(|path| submission::has_name_of_archive(path)));
         Ok(require_distinct(outputs, &inputs)?)
     }
 
-    /// The seed of the inputs: one that no student knows, unless it is given or that of kept results.
+    /// Returns the seed of the inputs: the given one, the seed of the kept results, or one that no
+    /// student knows.
     ///
     /// # Errors
     /// If the kept results cannot be read.
@@ -201,7 +208,7 @@ impl Options {
         )
     }
 
-    /// What counts beside the tests.
+    /// The rules that apply in addition to the tests.
     fn rules(&self) -> Result<Rules> {
         let (all, parts) = (points::tests(self.points.as_deref())?, self.parts()?);
         let graded: Vec<Test> = all.iter().filter(|test| parts.contains(&test.part)).cloned().collect();
@@ -209,49 +216,50 @@ impl Options {
     }
 }
 
-/// A random number above 0, which is the seed of the students' own tests.
+/// A random number above 0. The students' own tests use seed 0.
 fn random_seed() -> u32 {
     use std::hash::{BuildHasher, RandomState};
-    // Its keys are the system's random numbers.
+    // The hasher's keys are random numbers from the system.
     (RandomState::new().hash_one(()) as u32).max(1)
 }
 
-/// What the results of a part depend on.
+/// Everything that the results of a part depend on.
 #[derive(PartialEq, Eq, Hash)]
 struct GradedPart {
     files: PartFiles,
     form: Form,
 }
 
-/// A test program of the judge.
+/// One of the judge's test programs.
 struct JudgeProgram {
     part: Part,
     program: Program,
     file: PathBuf,
 }
 
-/// The PTX of this project's kernels, from the kernels-gpu that a submission in the form of its crates has.
+/// PTX of this project's kernels, built from the kernels-gpu of a submission that consists of this
+/// project's crates.
 const PTX_OF_PROJECT: &str = "kernels-gpu/ptx/kernels_gpu.sm_75.ptx";
 
-/// What all submissions share: the compiled dependencies, the judge, and the sandbox.
+/// State shared by all submissions: the compiled dependencies, the judge, and the sandbox.
 struct Grader {
-    /// Where submissions are compiled.
+    /// Folder in which submissions are compiled.
     target: PathBuf,
     workspace: Workspace,
-    /// What the compiler may read.
+    /// Files that the compiler may read.
     readable: Vec<PathBuf>,
-    /// What is compiled before the first submission; none until then.
+    /// Files compiled before the first submission; `None` until then.
     products: Option<Products>,
     /// The judge's test programs.
     judge: Vec<JudgeProgram>,
-    /// Those for this project's own crates.
+    /// Test programs for submissions of this project's own crates.
     judge_of_project: OnceCell<Vec<JudgeProgram>>,
-    /// One grader at a time compiles there.
+    /// Only one grader at a time compiles there.
     _lock: DirectoryLock,
     assignment: Assignment,
-    /// The parts that are graded, in the assignment's order.
+    /// The parts to grade, in the assignment's order.
     parts: Vec<Part>,
-    /// Their tests.
+    /// Tests of these parts.
     tests: Vec<Test>,
     seed: u32,
     limit: Duration,
@@ -259,9 +267,9 @@ struct Grader {
     compiler: Compiler,
     has_ptx_toolchain: bool,
     has_cores: bool,
-    /// The results of parts by their files: many submissions of a class have a part as it was given.
+    /// Results of parts by their files: many submissions of a class contain a part unchanged.
     graded: RefCell<HashMap<GradedPart, Vec<Item>>>,
-    /// The results of earlier gradings.
+    /// Results of earlier gradings.
     kept: Option<Kept>,
 }
 
@@ -313,11 +321,12 @@ impl Grader {
         Ok(grader)
     }
 
-    /// Compiles what students are given as submissions are compiled, a package after the other, for which the features of dependencies
-    /// differ: no submission's time is spent on them.
+    /// Compiles the given sources the way submissions are compiled, one package at a time, since
+    /// the features of dependencies differ between packages. This keeps that time out of the
+    /// submissions' time limits.
     ///
     /// # Errors
-    /// If that fails: then it is no submission's fault that it does not compile.
+    /// If the compilation fails: a submission that does not compile would then not be at fault.
     fn check_sandbox(&self) -> Result<()> {
         let folder = tempfile::tempdir().context("cannot create a folder")?;
         let mut packages: Vec<String> = self.parts.iter().map(|&part| workspace::runner(part)).collect();
@@ -333,7 +342,7 @@ impl Grader {
         })
     }
 
-    /// The tests that this machine can run.
+    /// Tests that this machine can run.
     fn tests(&self) -> impl Iterator<Item = &Test> {
         let can_run = |test: &&Test| {
             (self.has_ptx_toolchain || test.program != Program::Ptx) && (self.has_cores || !test.is_timed)
@@ -341,7 +350,7 @@ impl Grader {
         self.tests.iter().filter(can_run)
     }
 
-    /// The seed, and the tests that are left out, in a line for each reason.
+    /// Lines with the seed, and with the skipped tests for each reason.
     fn notes(&self) -> Vec<String> {
         let left_out = |why: &str, is_left_out: fn(&&Test) -> bool| {
             let items = self.tests.iter().filter(is_left_out).map(Item::passed).collect();
@@ -358,7 +367,8 @@ impl Grader {
         lines
     }
 
-    /// What a submission has in common with the published solutions, in a line; a class has a page for it.
+    /// One line about what a submission shares with the published solutions. For a class, the page
+    /// shows this.
     fn like_solutions(&self, path: &Path) -> Result<Option<String>> {
         let Ok(sources) = submission::read(path, self.assignment) else { return Ok(None) };
         let published = workspace::published_solutions(&self.parts)?;
@@ -376,7 +386,8 @@ impl Grader {
         Grade { seed: Some(self.seed), ..grade }
     }
 
-    /// [`Grader::grade`], with a row for a failure of the grader too, which panics are: the other submissions have theirs.
+    /// Like [`Grader::grade`], but returns a row for a failure or panic of the grader too, so the
+    /// other submissions still get theirs.
     fn grade_or_error(&self, path: &Path) -> Grade {
         let grade = without_panic(|| self.grade(path)).unwrap_or_else(|message| Err(anyhow!(message)));
         grade.unwrap_or_else(|error| {
@@ -388,7 +399,7 @@ impl Grader {
         })
     }
 
-    /// Grades one submission. Whatever is wrong with it costs points.
+    /// Grades one submission. Problems of the submission cost points.
     ///
     /// # Errors
     /// If the grader itself fails.
@@ -425,7 +436,8 @@ impl Grader {
         Ok(self.graded_as(items, findings::find(&sources)))
     }
 
-    /// The results of a part of the submission that is in the workspace: those that are kept, and the others.
+    /// Returns the results of a part of the submission in the workspace: recalls those that are
+    /// kept, and computes the others.
     fn recalled_or_graded(&self, part: Part, graded: &GradedPart) -> Result<Vec<Item>> {
         let tests: Vec<&Test> = self.tests().filter(|test| test.part == part).collect();
         let recall = |test: &&Test| self.kept.as_ref()?.recall(test, graded);
@@ -440,8 +452,8 @@ impl Grader {
         Ok(recalled.into_iter().filter_map(|item| item.or_else(|| results.next())).collect())
     }
 
-    /// Compiles a part of the submission that is in the workspace and runs tests of it: one in the starter's form, or in that of
-    /// this project's own crates.
+    /// Compiles a part of the submission in the workspace and runs tests of it. The part is in the
+    /// starter's form or in the form of this project's own crates.
     fn grade_part(&self, part: Part, graded: &GradedPart, tests: &[&Test]) -> Result<Vec<Item>> {
         let is_of_project = graded.form == Form::Project;
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
@@ -457,7 +469,7 @@ impl Grader {
             return Ok(tests().map(|test| Item::failed(test, &messages)).collect());
         }
         let program = copied(&self.target.join("debug").join(&runner), folder.path())?;
-        // Tests of the source read the PTX too, also where its own test is recalled.
+        // Tests of the source read the PTX too, even if the PTX test itself is recalled.
         let has_ptx = self.tests().any(|test| test.part == part && test.program == Program::Ptx);
         let ptx = match has_ptx {
             true if is_of_project => Ok(Some(crate::workspace_root().join(PTX_OF_PROJECT))),
@@ -481,7 +493,7 @@ impl Grader {
         Ok(items)
     }
 
-    /// The PTX of a part's kernels; the inner error has the compiler's messages.
+    /// Returns the PTX of a part's kernels; the inner error contains the compiler's messages.
     fn compiled_kernels(
         &self,
         part: Part,
@@ -499,7 +511,8 @@ impl Grader {
         })
     }
 
-    /// The judge's test programs for this project's own crates, compiled when the first of them is graded.
+    /// Returns the test programs for this project's own crates, and compiles them for the first
+    /// submission that needs them.
     fn judge_of_project(&self) -> Result<&[JudgeProgram]> {
         if let Some(judge) = self.judge_of_project.get() {
             return Ok(judge);
@@ -511,7 +524,8 @@ impl Grader {
         Ok(self.judge_of_project.get_or_init(|| judge))
     }
 
-    /// Compiles a package of the submissions' workspace; the inner error has the compiler's messages.
+    /// Compiles a package of the submissions' workspace; the inner error contains the compiler's
+    /// messages.
     fn build(&self, package: &str, readable: &[PathBuf], folder: &Path, limit: Duration) -> Result<Result<(), String>> {
         let arguments = ["build", "--offline", "--message-format=short", "-p", package];
         let (workspace, target) = (self.workspace.folder(), &*self.target);
@@ -527,7 +541,8 @@ impl Grader {
             Some(status) if status.success() => Ok(()),
             Some(_) => {
                 let messages = &finished.stderr;
-                // The kernel's, for want of memory on this machine: a limit of the sandbox does not end a process by it.
+                // The kernel kills processes when this machine runs out of memory. A limit of the
+                // sandbox does not kill them.
                 let is_stopped = |line: &str| {
                     line.starts_with("  process didn't exit successfully: ")
                         && line.ends_with("(signal: 9, SIGKILL: kill)")
@@ -545,7 +560,7 @@ impl Grader {
         })
     }
 
-    /// Runs one test: the judge, which starts the submission's program in the sandbox.
+    /// Runs one test: starts the judge, and the submission's program in the sandbox.
     fn run_test(
         &self,
         test: &Test,
@@ -555,7 +570,7 @@ impl Grader {
         folder: &Path,
     ) -> Result<Item> {
         let judge = judge.iter().find(|judge| (judge.part, judge.program) == (test.part, test.program));
-        // Another user may run it, who cannot enter the project's folder.
+        // The test may run as another user, who cannot enter the project's folder.
         let file = copied_once(&judge.context("every part has its tests")?.file, folder)?;
         let mut runner = Runner::new(&self.sandbox, test.program, program, folder)?;
         let mut variables =
@@ -566,7 +581,7 @@ impl Grader {
         command.args([&*test.name, "--exact", "--test-threads=1"]);
         let (clock, log, input) = (child_process::own_time(), folder.join("log"), runner.channel());
         let ran = child_process::run_with_input(&clock, &mut command, input, self.limit, &test.name, &log)?;
-        // The other end of its socket.
+        // Closes the other end of the socket.
         drop(command);
         let finished = match ran {
             Ok(finished) => finished,
@@ -586,10 +601,10 @@ impl Grader {
     }
 }
 
-/// Whether the judge's only test has passed.
+/// Returns whether the judge's only test has passed.
 ///
 /// # Errors
-/// If it has not run, or if something else has ended the judge.
+/// If the test has not run, or if something else has ended the judge.
 fn has_passed(judge: &Finished, test: &str) -> Result<bool> {
     let passed = format!("test {test} ... ok");
     let is_complete = judge.stdout.contains("test result: ok. 1 passed; 0 failed;");
@@ -601,14 +616,15 @@ fn has_passed(judge: &Finished, test: &str) -> Result<bool> {
     Ok(false)
 }
 
-/// What the parts of a submission in the form of this project's crates are compiled with as well: the kernels, what programs
-/// share, and the lock file, of which kernels-gpu's PTX has a fingerprint.
+/// Additional files for compiling submissions in the form of this project's crates: the kernels,
+/// the code shared by programs, and the lock file, because the fingerprint of kernels-gpu's PTX
+/// includes it.
 fn files_of_project() -> impl Iterator<Item = PathBuf> {
     let files = submission::KERNELS.into_iter().chain(workspace::OF_PROGRAMS).chain(["Cargo.lock"]);
     files.map(|file| crate::workspace_root().join(file))
 }
 
-/// The reason, if the compiler has reached a limit of the sandbox.
+/// Returns the reason if the compiler has reached a limit of the sandbox.
 fn limit_in(messages: &str) -> Option<String> {
     let has = |part: &str| messages.contains(part);
     if has("memory allocation of") || has("LLVM ERROR: out of memory") || has("Cannot allocate memory") {
@@ -617,14 +633,14 @@ fn limit_in(messages: &str) -> Option<String> {
     has("SIGXFSZ").then(|| "what the compiler writes is too large".to_owned())
 }
 
-/// A copy of a file, whose name another submission's may get.
+/// Copies a file. A later submission's file may have the same name.
 fn copied(file: &Path, folder: &Path) -> Result<PathBuf> {
     let own = folder.join(file.file_name().unwrap_or_default());
     std::fs::copy(file, &own).with_context(|| format!("cannot copy {}", file.display()))?;
     Ok(own)
 }
 
-/// [`copied`], unless it is there.
+/// Like [`copied`], but only if the copy does not exist.
 fn copied_once(file: &Path, folder: &Path) -> Result<PathBuf> {
     let own = folder.join(file.file_name().unwrap_or_default());
     if own.exists() { Ok(own) } else { copied(file, folder) }
@@ -646,8 +662,8 @@ fn set_target(command: &mut Command, workspace: &Path, target: &Path) {
 
 fn variables_of(target: &Path) -> [(&'static str, OsString); 4] {
     let target = || target.as_os_str().to_owned();
-    // Without a toolchain there are no tests of PTX: one that is then not found is an error. The compiler would keep what it knows
-    // of a submission for the next one.
+    // Without a toolchain there are no PTX tests, so a toolchain that disappears later is an error.
+    // Incremental compilation is off: it would keep data of a submission for the next one.
     [
         ("CARGO_TARGET_DIR", target()),
         ("GRADE_TARGET", target()),
@@ -656,7 +672,8 @@ fn variables_of(target: &Path) -> [(&'static str, OsString); 4] {
     ]
 }
 
-/// The folder of the grader, in which one grader at a time works. The sandbox needs a path without links.
+/// Locks and returns the grader's folder, in which only one grader at a time works. The sandbox
+/// needs a path without symbolic links.
 fn locked_folder() -> Result<(PathBuf, DirectoryLock)> {
     let folder = crate::workspace_root().join("target/grade");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
@@ -665,14 +682,15 @@ fn locked_folder() -> Result<(PathBuf, DirectoryLock)> {
     Ok((folder, lock))
 }
 
-/// The arguments with which cargo compiles what submissions depend on: kernels only if there is a toolchain for PTX.
+/// Cargo arguments for compiling the dependencies of submissions. Kernels are included only if
+/// there is a PTX toolchain.
 fn arguments_of_build(assignment: Assignment, ptx: Option<&Toolchain>) -> Vec<&'static str> {
     let mut arguments = vec!["build", "--quiet", "--locked", "--workspace", "--bins"];
     if ptx.is_some() && assignment.parts().iter().any(|part| part.kernel().is_some()) {
         // The packages of the kernels are libraries.
         arguments.push("--lib");
     }
-    // Programs are given, and not compiled.
+    // The programs are given and not compiled.
     arguments.extend(assignment.parts().iter().flat_map(|part| ["--exclude", part.package()]));
     if ptx.is_none() {
         arguments.extend(["--exclude", "*_ptx"]);
@@ -680,7 +698,8 @@ fn arguments_of_build(assignment: Assignment, ptx: Option<&Toolchain>) -> Vec<&'
     arguments
 }
 
-/// Fetches what a workspace depends on, and compiles it: submissions are compiled without network.
+/// Downloads and compiles the dependencies of a workspace: submissions are compiled without network
+/// access.
 fn prepared(command: &mut Command) -> Result<String> {
     let output = command.output().context("cannot start cargo")?;
     let messages = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -716,7 +735,7 @@ fn compiled_judge(workspace: &Path, target: &Path, parts: &[Part], form: Form) -
 mod tests {
     use super::*;
 
-    /// clap checks it where debug assertions are on.
+    /// clap checks this if debug assertions are on.
     #[test]
     fn grade_has_no_two_options_of_one_name() {
         let command = Options::augment_args(clap::Command::new("grade"));
@@ -751,7 +770,7 @@ mod tests {
             let error = options_of(&arguments).require_other_files().unwrap_err().to_string();
             assert!(error.starts_with(option) && error.contains(", which is read: choose another place"), "{error}");
         }
-        // The table of an earlier call is written again.
+        // The table of an earlier run is overwritten.
         options_of(&["--all", all, "--csv", &path("grades.csv")]).require_other_files().unwrap();
     }
 
@@ -776,7 +795,7 @@ mod tests {
         let none = "\nrunning 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 9 filtered out\n";
         assert_eq!(passed(Some(0), one), Ok(true));
         assert_eq!(passed(Some(101), one), Ok(false));
-        // Stopped at the limit, as one that sleeps.
+        // Stopped at the time limit, like a test that sleeps.
         assert_eq!(passed(None, one), Ok(false));
         let other = one.replace("test a ", "test b ");
         for stdout in [none, &other, ""] {

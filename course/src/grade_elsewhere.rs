@@ -1,18 +1,19 @@
-//! `cargo course grade` on systems without the sandbox: it grades nothing there, rather than without one.
+//! `cargo course grade` on systems without the sandbox. It grades nothing there, because grading
+//! without a sandbox is unsafe.
 
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use clap::Args;
 
-/// Any arguments: none is used.
+/// Accepts and ignores any arguments.
 #[derive(Args)]
 pub struct Options {
     #[arg(value_name = "SUBMISSION", trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
 
-/// Grades nothing.
+/// Always fails without grading.
 ///
 /// # Errors
 /// Always: submissions are graded in a sandbox, which needs Linux.

@@ -1,5 +1,6 @@
-//! What a teacher needs: the workspace in which students do the homework, and grades for their submissions. `cargo course starter`,
-//! `cargo course grade` and `cargo course autograder` run it.
+//! Tools for a teacher: the workspace in which students do the homework, and grades for their
+//! submissions. The commands are `cargo course starter`, `cargo course grade` and `cargo course
+//! autograder`.
 
 pub mod autograder;
 #[cfg(unix)]
@@ -12,7 +13,7 @@ pub mod starter;
 
 use std::path::Path;
 
-/// The folder of this project.
+/// Root folder of this project.
 fn workspace_root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here)

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// The homework for a course: what students start from, and grades for what they hand in
+/// The homework for a course: a starting point for students, and grades for their submissions
 #[derive(Parser)]
 #[command(name = "cargo course", bin_name = "cargo course")]
 struct Arguments {
@@ -14,10 +14,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Writes the answers of a class beside the key, and a table for their marks
+    /// Writes a class's answers next to the key, and a table for their marks
     #[cfg(unix)]
     Answers(course::grade::answers::Options),
-    /// Writes what Gradescope or Classroom 50 runs to grade each submission
+    /// Writes the file that Gradescope or Classroom 50 needs to grade each submission
     Autograder(course::autograder::Options),
     /// Grades submissions of the homework
     Grade(Box<course::grade::Options>),

@@ -1,11 +1,11 @@
-//! Words of commands that a person or a script gives to a shell.
+//! Quoting of words in commands for a shell.
 
-/// A word of a POSIX shell's command, in quotes.
+/// Quotes a word for a POSIX shell.
 pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A folder as a person types it after `cd`: in quotes only where it needs them.
+/// A folder as a person types it after `cd`: quoted only if necessary.
 pub(crate) fn folder(path: &str, is_windows: bool) -> String {
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     let is_plain = |letter: char| {
@@ -14,7 +14,7 @@ pub(crate) fn folder(path: &str, is_windows: bool) -> String {
     };
     match (path.chars().all(is_plain), is_windows) {
         (true, _) => path,
-        // No path of Windows has a quotation mark.
+        // Windows paths cannot contain a quotation mark.
         (false, true) => format!("\"{path}\""),
         (false, false) => quoted(&path),
     }

@@ -1,8 +1,9 @@
-//! `cargo course starter`: a workspace in which a student does the homework. It needs neither this project's folder nor its
-//! repository, both of which have the solutions: the crates that it is built from are in it.
+//! `cargo course starter`: a workspace in which a student does the homework. It contains the crates
+//! that it is built from. It depends on neither this project's folder nor its repository, which
+//! both contain the solutions.
 //!
-//! The files are in `course/starter`, with solutions. A block between `// write: NAME` and `// end` becomes
-//! `not_written!("NAME")`, unless the solutions are wanted.
+//! The files are in `course/starter`, with solutions. A block between `// write: NAME` and `// end`
+//! becomes `not_written!("NAME")`, unless solutions are requested.
 
 mod vendored;
 
@@ -18,7 +19,7 @@ use command_line::{one_of, say};
 pub(crate) use self::vendored::FOLDER as VENDOR;
 use crate::{shell, workspace_root};
 
-/// What `cargo course starter` is asked to do.
+/// Options of `cargo course starter`.
 #[derive(Args)]
 pub struct Options {
     /// Folder of the workspace, which must not exist yet or be empty
@@ -32,7 +33,7 @@ pub struct Options {
         value_parser = one_of(&Assignment::ALL, Assignment::name, Assignment::description)
     )]
     assignment: Assignment,
-    /// Part of an assignment, in place of all; may be repeated, or a list with commas
+    /// Part of an assignment, instead of all; may be repeated, or a comma-separated list
     #[arg(long, value_delimiter = ',', value_parser = one_of(&Part::ALL, Part::name, Part::description))]
     part: Vec<Part>,
     /// Fill in the solutions
@@ -40,14 +41,14 @@ pub struct Options {
     solutions: bool,
 }
 
-/// An assignment of the course, of 100 points.
+/// An assignment of the course, worth 100 points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Assignment {
     #[default]
     One,
     Two,
     Three,
-    /// Kernels to learn by, beside the course's own assignments.
+    /// Practice kernels, in addition to the course's own assignments.
     Learn,
 }
 
@@ -72,7 +73,7 @@ impl Assignment {
         }
     }
 
-    /// Its parts, in their order.
+    /// Parts of the assignment, in order.
     pub(crate) fn parts(self) -> &'static [Part] {
         match self {
             Self::One => &[Part::One, Part::Two, Part::Three, Part::Activation],
@@ -82,7 +83,7 @@ impl Assignment {
         }
     }
 
-    /// The assignment of a part.
+    /// Returns the assignment that contains a part.
     #[cfg(unix)]
     pub(crate) fn of(part: Part) -> Option<Self> {
         Self::ALL.into_iter().find(|assignment| assignment.parts().contains(&part))
@@ -99,7 +100,7 @@ pub(crate) enum Part {
     Augmentation,
     Filters,
     Distributed,
-    /// The kernels of `docs/learn`, and the puzzles of `docs/lab`.
+    /// The kernels of `docs/learn` and the puzzles of `docs/lab`.
     Learn,
 }
 
@@ -155,7 +156,7 @@ impl Part {
         }
     }
 
-    /// The name of a function that is to be written.
+    /// Name of a function that the student writes.
     fn function(self) -> &'static str {
         match self {
             Self::One => "sigmoid",
@@ -169,7 +170,8 @@ impl Part {
         }
     }
 
-    /// The file of the kernels, without `.rs`, and the name of one of them; None of a part without kernels that are graded as PTX.
+    /// The kernels' file without `.rs`, and the name of one kernel; `None` for a part without
+    /// kernels graded as PTX.
     pub(crate) fn kernel(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Two => Some(("kernel", "max_kernel")),
@@ -184,7 +186,7 @@ impl Part {
 /// Writes the workspace.
 ///
 /// # Errors
-/// If the folder exists and is not empty, or cannot be written.
+/// If the folder is not empty, or cannot be written.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let Options { directory, assignment, part, solutions } = options;
     let parts: Vec<Part> = match part.is_empty() {
@@ -203,24 +205,25 @@ pub fn run(options: &Options) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The packages of the programs that are given besides the parts: the commands, with part 1 a training program, and with a part that has
-/// kernels the commands for these.
+/// Packages of the given programs besides the parts: the commands, a training program if part 1 is
+/// included, and the kernel commands if a part has kernels.
 fn tools_for(parts: &[Part]) -> Vec<&'static str> {
     let trains = parts.contains(&Part::One).then_some("train");
     ["check_homework"].into_iter().chain(trains).chain(have_kernels(parts).then_some("see_kernels")).collect()
 }
 
-/// Whether a part has kernels.
+/// Whether any of the parts has kernels.
 fn have_kernels(parts: &[Part]) -> bool {
     parts.iter().any(|part| *part == Part::Learn || part.kernel().is_some())
 }
 
-/// Whether a part has matrices of ndarray.
+/// Whether any of the parts uses ndarray matrices.
 fn have_matrices(parts: &[Part]) -> bool {
     parts.iter().any(|part| *part == Part::One || part.kernel().is_some())
 }
 
-/// Writes the workspace of these parts to a new folder, with this folder's crates and without the students' commands.
+/// Writes the workspace of these parts to a new folder, using the crates in this project's folder,
+/// and without the students' commands.
 #[cfg(unix)]
 pub(crate) fn write(directory: &Path, parts: &[Part], solutions: bool) -> Result<()> {
     write_from(directory, parts, &[], solutions, Source::Folder(workspace_root()))
@@ -276,16 +279,17 @@ fn write_from(directory: &Path, parts: &[Part], tools: &[&str], solutions: bool,
     write_all(directory, &files)
 }
 
-/// Crates of this project, and what they depend on, as files of a workspace's folder [`VENDOR`], without solutions.
+/// Files of this project's crates and their dependencies for a workspace's folder [`VENDOR`],
+/// without solutions.
 ///
 /// # Errors
-/// If one cannot be read.
+/// If a file cannot be read.
 #[cfg(unix)]
 pub(crate) fn vendored(crates: &[&str]) -> Result<Vec<(PathBuf, String)>> {
     vendored::files(workspace_root(), &crates.iter().map(|&name| name.to_owned()).collect())
 }
 
-/// The files of a package: their names in the workspace, and where they are.
+/// The files of a package: their names in the workspace, and their paths in this project.
 fn files_of_package(package: &str) -> Result<Vec<(PathBuf, PathBuf)>> {
     let templates = workspace_root().join("course/starter");
     let mut files = Vec::new();
@@ -295,14 +299,15 @@ fn files_of_package(package: &str) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(files)
 }
 
-/// The files of the crate `learn` that are given: the steps' checks, and the puzzles' cases.
+/// The files of the crate `learn` that students are given: the steps' checks, and the puzzles'
+/// cases.
 const GIVEN_OF_LEARN: [&str; 2] = ["checks.rs", "cases.rs"];
 
-/// The files of a part, as [`files_of_package`].
+/// The files of a part, in the format of [`files_of_package`].
 pub(crate) fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
     let mut files = files_of_package(part.package())?;
     if part == Part::Learn {
-        // The kernels themselves are those of the crate, and so are their launches and checks.
+        // The kernels, launches and checks come from the crate `learn`.
         let sources = workspace_root().join("learn/src");
         for file in files_below(&sources)? {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -315,7 +320,7 @@ pub(crate) fn templates_of(part: Part) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(files)
 }
 
-/// The sources of a part with its solutions, by their paths in a workspace.
+/// Sources of a part with its solutions, by path in a workspace.
 #[cfg(unix)]
 pub(crate) fn solutions(part: Part) -> Result<Vec<(PathBuf, String)>> {
     let sources =
@@ -323,7 +328,8 @@ pub(crate) fn solutions(part: Part) -> Result<Vec<(PathBuf, String)>> {
     sources.map(|(name, file)| Ok((name.clone(), with_blocks(&name, &read_text(&file)?, true)?))).collect()
 }
 
-/// The pages of `docs/learn` and their drawings, without solutions in other languages and without what students do not have.
+/// The pages of `docs/learn` and their drawings, without solutions in other languages and without
+/// passages that do not apply to students.
 fn pages_of_learn() -> Result<Vec<(PathBuf, String)>> {
     let mut pages = Vec::new();
     for file in files_below(&workspace_root().join("docs/learn"))? {
@@ -335,7 +341,8 @@ fn pages_of_learn() -> Result<Vec<(PathBuf, String)>> {
     Ok(pages)
 }
 
-/// A page without the lines between `<!-- not in the starter -->` and `<!-- end -->`, and without links that lead out of its folder.
+/// A page without the lines between `<!-- not in the starter -->` and `<!-- end -->`, and without
+/// links that lead out of its folder.
 fn page_for_students(text: &str) -> Result<String> {
     let mut sections = text.split("<!-- not in the starter -->\n\n");
     let mut page = sections.next().unwrap_or_default().to_owned();
@@ -352,13 +359,14 @@ fn page_for_students(text: &str) -> Result<String> {
     Ok(page.trim_end().to_owned() + "\n")
 }
 
-/// The text of a file, with LF line endings: an editor or an archive may have changed them.
+/// Reads a text file and converts line endings to LF: an editor or an archive may have changed
+/// them.
 pub(crate) fn read_text(file: &Path) -> Result<String> {
     let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     Ok(text.replace("\r\n", "\n"))
 }
 
-/// All files below a folder, sorted.
+/// Lists all files below a folder, sorted.
 pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
@@ -373,8 +381,9 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Writes all files into a new folder beside `directory`, which then gets its name: it appears whole. Hundreds of files are not flushed to disk one
-/// by one, since the folder can be written again.
+/// Writes all files into a new folder next to `directory` and then renames it to `directory`, which
+/// is therefore never incomplete. It does not flush the hundreds of files to disk one by one, since
+/// the folder can be written again.
 fn write_all(directory: &Path, files: &[(PathBuf, String)]) -> Result<()> {
     let directory = std::path::absolute(directory).with_context(|| format!("cannot find {}", directory.display()))?;
     let parent = directory.parent().with_context(|| format!("{} has no parent", directory.display()))?;
@@ -418,7 +427,7 @@ fn with_blocks(file: &Path, text: &str, solutions: bool) -> Result<String> {
         }
     }
     ensure!(block.is_none(), "the block {} does not end", block.unwrap_or_default());
-    // Until everything is written, some arguments and imports are not used.
+    // Some arguments and imports are unused until everything is written.
     Ok(match file.ends_with("src/lib.rs") && !solutions {
         true => {
             let end = result.lines().take_while(|line| line.starts_with("//!")).map(|line| line.len() + 1).sum();
@@ -431,17 +440,17 @@ fn with_blocks(file: &Path, text: &str, solutions: bool) -> Result<String> {
     })
 }
 
-/// The place of this project's crates.
+/// Location of this project's crates.
 #[derive(Clone, Copy)]
 enum Source<'a> {
-    /// The workspace itself ([`vendored`]).
+    /// In the workspace itself ([`vendored`]).
     Workspace,
-    /// This project's folder, for the grader.
+    /// In this project's folder, for the grader.
     #[cfg_attr(not(unix), allow(dead_code, reason = "the grader needs Unix"))]
     Folder(&'a Path),
 }
 
-/// The names of the workspace's dependencies that these manifests have.
+/// Names of the workspace's dependencies that these manifests use.
 fn dependencies_in<'a>(manifests: impl Iterator<Item = &'a str>) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for manifest in manifests {
@@ -452,7 +461,7 @@ fn dependencies_in<'a>(manifests: impl Iterator<Item = &'a str>) -> Result<BTree
     Ok(names)
 }
 
-/// The workspace's Cargo.toml, and the folders of this project's crates that it names.
+/// Returns the workspace's Cargo.toml, and the folders of this project's crates that it names.
 fn manifest(
     template: &str,
     parts: &[Part],
@@ -466,7 +475,8 @@ fn manifest(
     let trains = tools.contains(&"train");
     let has_kernels = have_kernels(parts);
     let has_matrices = have_matrices(parts);
-    // A setting for a package that no member uses is a warning. Without tools, all members are the default.
+    // A profile setting for a package that no member uses causes a warning. Without tools, all
+    // members are default members.
     let is_used = |line: &&str| match line.split_once(".opt-level").map(|(name, _)| name) {
         Some("corosensei" | "cuda_std" | "gpu") => has_kernels,
         Some("ndarray" | "matrixmultiply") => has_matrices,
@@ -475,7 +485,7 @@ fn manifest(
         Some("mpi_driver") => parts.contains(&Part::Distributed),
         _ if *line == "[patch.crates-io]" || line.starts_with("find_cuda_helper = ") => has_kernels,
         _ if line.starts_with("default-members = ") => !tools.is_empty(),
-        // The grader adds members, with dependencies of their own.
+        // The grader adds members with more dependencies.
         _ if line.contains("PROJECT = ") && matches!(source, Source::Workspace) => {
             line.split_once(" = ").is_some_and(|(name, _)| dependencies.contains(name))
         }
@@ -508,13 +518,14 @@ fn manifest(
     Ok((text.replace("\n\n\n", "\n\n"), crates))
 }
 
-/// A path as a string of TOML. On Windows, whose separator is `\`, with `/`, which Cargo reads there too.
+/// Formats a path as a TOML string. Windows paths get `/` instead of `\`, which Cargo also accepts
+/// there.
 fn path_in_toml(path: &str, separator: char) -> String {
     let path = if separator == '\\' { path.replace('\\', "/") } else { path.replace('\\', r"\\") };
     format!("\"{}\"", path.replace('"', "\\\""))
 }
 
-/// Whether a text is for these parts: for a package, or for any part of a kind.
+/// Whether a section is for these parts: for a package, or for any part of a kind.
 fn is_for(wanted: &str, parts: &[Part]) -> bool {
     parts.iter().any(|part| match wanted {
         "any" => true,
@@ -526,7 +537,8 @@ fn is_for(wanted: &str, parts: &[Part]) -> bool {
     })
 }
 
-/// A given file without the lines for other parts, which are between `part: PACKAGE` and `end part` in comments.
+/// A given file without the lines for other parts. Such lines are between `part: PACKAGE` and `end
+/// part` in comments.
 fn for_parts(text: &str, parts: &[Part]) -> String {
     let (mut result, mut is_wanted) = (String::new(), true);
     for line in text.lines() {
@@ -541,7 +553,8 @@ fn for_parts(text: &str, parts: &[Part]) -> String {
     result
 }
 
-/// A text with the sections of the parts and those of their kinds, each of which begins with `<!-- part: PACKAGE -->`.
+/// Keeps the sections for these parts and their kinds in a text. Each section begins with `<!--
+/// part: PACKAGE -->`.
 fn sections_for(template: &str, parts: &[Part]) -> String {
     let mut sections = template.split("<!-- part: ");
     let mut text = sections.next().unwrap_or_default().to_owned();
@@ -554,7 +567,7 @@ fn sections_for(template: &str, parts: &[Part]) -> String {
     text
 }
 
-/// The section of a package in a text such as [`sections_for`] reads, if there is one.
+/// Returns the section of a package in a text in the format of [`sections_for`], if there is one.
 #[cfg(unix)]
 pub(crate) fn section_of<'a>(template: &'a str, package: &str) -> Option<&'a str> {
     let sections = template.split("<!-- part: ").skip(1);
@@ -564,13 +577,13 @@ pub(crate) fn section_of<'a>(template: &'a str, package: &str) -> Option<&'a str
         .map(|(_, section)| section)
 }
 
-/// The students' answers.md of all parts.
+/// The students' answers.md with all parts.
 pub(crate) fn answers_template() -> Result<String> {
     read_text(&workspace_root().join("course/homework/src/answers.md"))
 }
 
-/// The assignment, with the sections of the parts and those of their kinds. Its examples are of the first part that has kernels, if one
-/// does.
+/// The assignment text with the sections for these parts and their kinds. Its examples use the
+/// first part that has kernels, if any.
 fn readme(template: &str, parts: &[Part]) -> String {
     let text = sections_for(template, parts);
     let example = parts.iter().find(|part| part.kernel().is_some()).or(parts.first());
@@ -625,7 +638,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let work = folder.path().join("Cargo.toml");
         std::fs::write(&work, "my work").unwrap();
-        // A folder with a file, by its name and another, and the file itself.
+        // Tries a folder that contains a file, another spelling of that folder, and the file
+        // itself.
         for directory in [folder.path().to_owned(), folder.path().join("."), work.clone()] {
             let command = Options::augment_args(clap::Command::new("starter"));
             let matches = command.get_matches_from([Path::new("starter"), &directory]);
@@ -648,7 +662,7 @@ mod tests {
         }
     }
 
-    /// An editor or an archive may have changed all line endings of this project.
+    /// An editor or an archive may have changed all of this project's line endings.
     #[test]
     fn a_checkout_with_crlf_gives_the_same_workspace() {
         let folder = tempfile::tempdir().unwrap();
@@ -691,7 +705,7 @@ mod tests {
         for part in Part::ALL {
             let (mut blocks, mut hints) = (Vec::new(), None);
             for (name, file) in templates_of(part).unwrap() {
-                // Those of the puzzles are in the kernel lab.
+                // The puzzles' hints are in the kernel lab.
                 if name.ends_with("puzzles.rs") {
                     continue;
                 }
@@ -719,7 +733,7 @@ mod tests {
         assert!(page_for_students("<!-- not in the starter -->\n\nB\n").is_err());
     }
 
-    /// Nothing of a solution is left in what students get.
+    /// The students' files contain nothing of a solution.
     #[test]
     fn every_block_of_the_templates_has_a_solution_that_students_do_not_get() {
         let mut blocks = 0;

@@ -1,6 +1,8 @@
-//! A class of submissions, most of them wrong, hostile, broken or cheating, gets the points and findings that it should.
+//! Grades a class of submissions, most of them wrong, hostile, broken or cheating. Each must get
+//! the expected points and findings.
 //!
-//! It takes minutes and needs bubblewrap: `cargo test --manifest-path course/Cargo.toml --test grading -- --ignored`.
+//! The test takes minutes and needs bubblewrap: `cargo test --manifest-path course/Cargo.toml
+//! --test grading -- --ignored`.
 
 #![cfg(unix)]
 
@@ -33,26 +35,26 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use zip::write::SimpleFileOptions;
 
-/// A submission: the solutions with changes, and the results that are expected.
+/// A submission: the solutions with changes, and the expected results.
 #[derive(Clone)]
 struct Submission {
     name: &'static str,
     changes: Vec<Change>,
-    /// The tests that lose their points; a package's name is short for all of its tests.
+    /// The tests that lose their points. A package's name stands for all of its tests.
     lost: &'static [&'static str],
-    /// Parts of the feedback.
+    /// Excerpts of the feedback.
     feedback: &'static [&'static str],
 }
 
 #[derive(Clone)]
 enum Change {
-    /// In a file, the first text becomes the second.
+    /// Replaces the first text with the second in a file.
     Replace(&'static str, &'static str, &'static str),
-    /// A file's text.
+    /// Writes a file with this text.
     Write(&'static str, &'static str),
-    /// A file or folder that is missing.
+    /// Removes a file or folder.
     Remove(&'static str),
-    /// The sources are those of the starter.
+    /// Uses the starter's sources.
     Given,
 }
 
@@ -67,16 +69,16 @@ const PRODUCT_KERNEL: &str = "matmul_functions/src/kernel.rs";
 const NORMALIZE: &str = "activation_functions/src/trivial.rs";
 const LISTS: &str = "utils/src/lists.rs";
 
-/// The beginning of max_cpu's body, and the names of the tests that call it.
+/// Beginning of max_cpu's body, and the names of the tests that call it.
 const CHECK: &str = "    ShapeMismatch::check(a.dim(), b.dim())?;\n    let (rows";
 const MAX_CPU_TESTS: &[&str] = &["max_cpu_is_right", "different_shapes_are_rejected"];
 
-/// Replaces the beginning of max_cpu.
+/// Inserts code at the beginning of max_cpu.
 fn at_max_cpu(code: &'static str) -> Vec<Change> {
     vec![Replace(MAX_CPU, CHECK, code)]
 }
 
-/// X·Xᵀ by a row in shared memory, without a barrier between writing and reading it.
+/// X·Xᵀ with a row in shared memory, without a barrier between writing and reading it.
 const WITHOUT_BARRIER: &str = "\
 use cuda_std::{GlobalMut, kernel, shared_array, thread};
 
@@ -463,10 +465,10 @@ fn write_submission(solved: &Path, given: &Path, class: &Path, submission: &Subm
     }
 }
 
-/// An archive's name, the tests that lose their points, as in a [`Submission`], and the feedback.
+/// An archive's name, the tests that lose their points (as in [`Submission`]), and the feedback.
 type Archive = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-/// Grades submissions of an assignment, and archives of its solutions.
+/// Grades submissions of an assignment, and archives of the assignment's solutions.
 fn check_class(assignment: &str, submissions: &[Submission], archives: &[Archive]) {
     let _grader = lock();
     let folder = tempfile::tempdir().unwrap();
@@ -506,7 +508,7 @@ fn check_class(assignment: &str, submissions: &[Submission], archives: &[Archive
         let (mut lost, text) = results(&feedback, name);
         let is_expected =
             |(package, name): &(String, String)| expected.iter().any(|lost| lost == package || lost == name);
-        // On a busy machine a right function may be too slow.
+        // On a busy machine, a correct function may be too slow.
         lost.retain(|test| !test.1.contains("is_faster") || is_expected(test));
         let expected = all_tests(&feedback).into_iter().filter(is_expected).collect();
         if lost != expected {
@@ -552,7 +554,7 @@ fn wrong_submissions_of_the_extra_assignment_lose_their_points() {
     check_class("learn", &[with_ends(&["learn"], GIVEN), learn::all()].concat(), &[]);
 }
 
-/// The solutions, and the starter as it was given.
+/// The solutions, and the unchanged starter.
 fn with_ends(packages: &'static [&'static str], feedback_of_given: &'static [&'static str]) -> Vec<Submission> {
     vec![
         Submission { name: "solved", changes: vec![], lost: &[], feedback: &["100 of 100 points"] },
@@ -578,13 +580,14 @@ fn the_reports_archive_of_this_projects_own_crates_gets_100_points() {
     assert!(text.contains("to look at: its kernels-cpu and kernels-gpu are this project's"), "{text}");
 }
 
-/// One grader at a time compiles in the project's folder.
+/// Only one grader at a time compiles in the project's folder.
 fn lock() -> MutexGuard<'static, ()> {
     static GRADER: Mutex<()> = Mutex::new(());
     GRADER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// 20 students, or as many as `GRADING_CLASS` says: 9 or more, of which the ninth hands in again.
+/// The class has 20 students or the number in `GRADING_CLASS`, at least 9. The ninth hands in
+/// again.
 #[test]
 #[ignore = "takes minutes, and needs bubblewrap"]
 fn a_class_gets_its_points_and_is_graded_again() {
@@ -625,7 +628,7 @@ fn a_class_gets_its_points_and_is_graded_again() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     eprintln!("{count} submissions: median {:?} each", class::median_time(&folder.join("feedback"), &students));
 
-    // Only the part that was handed in again is run, and what was set by hand stays.
+    // Only the resubmitted part runs again, and manually set points stay.
     let name = class::hand_in_again(folder, &students);
     let said = grade();
     let run = said.lines().find_map(|line| line.strip_prefix("kept.json: ")?.split_once(" tests run, ")).unwrap();
@@ -641,7 +644,7 @@ fn a_class_gets_its_points_and_is_graded_again() {
     assert!(rows[1].starts_with(&format!("\"{name}\",\"points\",\"{}\",", before[&name])), "{changes}");
 }
 
-/// The packages and names of tests in a results file that `has` selects.
+/// Packages and names of the tests in a results file that `has` selects.
 fn tests_of(feedback: &Path, name: &str, has: impl Fn(&serde_json::Value) -> bool) -> BTreeSet<(String, String)> {
     let text = std::fs::read_to_string(feedback.join(format!("{name}.json"))).unwrap();
     let results: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -654,7 +657,7 @@ fn all_tests(feedback: &Path) -> BTreeSet<(String, String)> {
     tests_of(feedback, "solved", |_| true)
 }
 
-/// The tests that a submission has lost, and what the student reads.
+/// The tests that a submission has lost, and the text that the student reads.
 fn results(feedback: &Path, name: &str) -> (BTreeSet<(String, String)>, String) {
     let lost = tests_of(feedback, name, |test| test["score"] != test["max_score"]);
     (lost, std::fs::read_to_string(feedback.join(format!("{name}.txt"))).unwrap())

@@ -1,4 +1,4 @@
-//! Each pair of docs/numpy-to-ndarray.md has the same result in both languages.
+//! Each pair in docs/numpy-to-ndarray.md has the same result in both languages.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,15 +7,15 @@ use std::process::Command;
 use ndarray::{Array1, Array2, ArrayBase, Axis, Data, Ix1, Ix2, Zip, array, concatenate, s};
 use serde_json::{Value, json};
 
-/// A row of the page, and what ndarray and NumPy make of it.
+/// A row of the page, and its results with ndarray and NumPy.
 struct Pair {
     numpy: &'static str,
-    /// Without spaces.
+    /// The code without spaces.
     ndarray: String,
     found: Value,
-    /// What NumPy gives.
+    /// NumPy's result.
     expected: Value,
-    /// Whether both change `a`.
+    /// Whether both expressions change `a`.
     is_change: bool,
 }
 
@@ -73,7 +73,7 @@ macro_rules! changes {
     };
 }
 
-/// The pairs, with NumPy's results.
+/// The pairs with NumPy's results.
 fn pairs() -> Vec<Pair> {
     let (a, b) = (array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], array![[6.0, 5.0, 4.0], [3.0, 2.0, 1.0]]);
     let (v, n) = (array![10.0, 20.0, 30.0], array![7, -7]);
@@ -146,7 +146,7 @@ fn changes() -> Vec<Pair> {
     }
 }
 
-/// Whether two results are equal, up to rounding; 1 and 1.0 are.
+/// Whether two results are equal up to rounding; 1 equals 1.0.
 fn are_equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| are_equal(a, b)),

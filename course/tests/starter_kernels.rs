@@ -1,6 +1,8 @@
-//! `cargo profile` and `cargo debug` in the workspace that `cargo course starter` writes show a student's own kernels.
+//! Checks that `cargo profile` and `cargo debug` show a student's own kernels in the workspace that
+//! `cargo course starter` writes.
 //!
-//! It compiles for minutes: `cargo test --manifest-path course/Cargo.toml --test starter_kernels -- --ignored`.
+//! The test compiles for minutes: `cargo test --manifest-path course/Cargo.toml --test
+//! starter_kernels -- --ignored`.
 
 #[path = "support/starter.rs"]
 mod starter;
@@ -37,7 +39,7 @@ fn a_student_sees_the_own_kernels_counted_and_debugged() {
         text.contains(&format!("max_functions/src/kernel.rs:{write} [1.00 × least]  out.set(i, if a[i]")),
         "{text}"
     );
-    // Of other crates' functions the line of the call.
+    // For functions of other crates, the calling line is shown.
     assert!(!text.contains("nvptx"), "{text}");
     let (code, text) = cargo(&workspace, &["profile", "matmul_kernel", "--lines", "30"]);
     assert!(code == Some(0) && text.contains("sum += x[i * columns + k] * x[j * columns + k];"), "{text}");
@@ -49,7 +51,7 @@ fn a_student_sees_the_own_kernels_counted_and_debugged() {
     assert!(code == Some(0) && text.contains("block (0, 0, 0) of matmul_kernel"), "{text}");
     assert!(page.exists());
 
-    // Without the guard a thread of the last block writes behind the end.
+    // Without the guard, a thread of the last block writes past the end.
     std::fs::write(&kernel, source.replace("if i < out.len() {", "if true {")).unwrap();
     let (code, text) = cargo(&workspace, &["debug", "max_kernel", "--record", page_path]);
     let fault = format!("(max_functions/src/kernel.rs:{write}:");

@@ -1,4 +1,5 @@
-//! What students get has no line of a solution: neither of the starter's own, nor of this project's crates that do the same.
+//! The students' files contain no line of a solution, from the starter or from this project's
+//! crates that do the same.
 
 #[path = "support/files.rs"]
 mod files;
@@ -9,7 +10,7 @@ use std::process::Command;
 
 use files::files_below;
 
-/// This project's crates that solve an assignment, or have what solves one fast.
+/// This project's crates that solve an assignment or nearly solve it.
 const SOLVED: [&str; 9] = [
     "utils/src",
     "max_functions/src",
@@ -21,11 +22,11 @@ const SOLVED: [&str; 9] = [
     "kernels-gpu/src",
     "crates/kernels-cpu/src",
 ];
-/// The files in them that students get, since what is given needs them.
+/// Files in these crates that students get because the given code needs them.
 const GIVEN: [&str; 2] = ["crates/kernels-cpu/src/dispatch.rs", "crates/kernels-cpu/src/memory.rs"];
-/// Letters of a line that tells something.
+/// Minimum number of letters of a line that reveals something.
 const LEAST: usize = 25;
-/// Lines that many programs have, and what the given crates' functions are called with or made of.
+/// Lines that many programs have, and lines with calls or parts of the given crates' functions.
 const COMMON: [&str; 10] = [
     "ControlFlow::Continue(())",
     "command: Option<Command>,",
@@ -43,13 +44,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// The lines of a file with single spaces.
+/// Returns the lines of a file, with whitespace collapsed to single spaces.
 fn lines_of(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
 }
 
-/// Whether a line of a solution says how something is done: no comment, import, attribute or signature.
+/// Whether a line of a solution reveals how something is done, unlike a comment, import, attribute
+/// or signature.
 fn tells(line: &str) -> bool {
     const STARTS: [&str; 9] =
         ["//", "#", "use ", "pub use ", "fn ", "pub fn ", "pub(super) fn ", "pub(crate) fn ", "impl"];
@@ -57,13 +59,13 @@ fn tells(line: &str) -> bool {
 }
 
 struct Solutions {
-    /// Lines of the starter's blocks.
+    /// Lines of the starter's solution blocks.
     blocks: BTreeSet<String>,
-    /// Those, and lines of the project's own crates, with a file in which each is.
+    /// Those lines and the lines of the project's own crates, each with a file that contains it.
     all: BTreeMap<String, PathBuf>,
 }
 
-/// The lines of all solutions, without those that the templates have outside of them.
+/// Lines of all solutions, except lines that the templates also have outside the solution blocks.
 fn solutions() -> Solutions {
     let templates = root().join("course/starter");
     let learn = files_below(&root().join("learn/src")).into_iter();
@@ -108,7 +110,8 @@ fn starter(folder: &Path, options: &[&str]) {
     assert!(written.status.success(), "{written:?}");
 }
 
-/// The places of lines of solutions in a workspace: whole lines, and those of blocks also within another line.
+/// Locations of solution lines in a workspace: whole lines, and lines of blocks also within another
+/// line.
 fn found(workspace: &Path, solutions: &Solutions) -> Vec<String> {
     let mut found = Vec::new();
     for file in files_below(workspace).into_iter().filter(|file| !file.ends_with("Cargo.lock")) {
@@ -131,7 +134,7 @@ fn a_starter_has_no_line_of_a_solution() {
         starter(&workspace, &["--assignment", assignment]);
         let found = found(&workspace, &solutions);
         assert!(found.is_empty(), "assignment {assignment}:\n{}", found.join("\n"));
-        // The test sees them where they are.
+        // Verifies that the test finds the lines where they exist.
         let solved = folder.path().join(format!("{assignment}-solved"));
         starter(&solved, &["--assignment", assignment, "--solutions"]);
         let found = self::found(&solved, &solutions);
@@ -139,7 +142,7 @@ fn a_starter_has_no_line_of_a_solution() {
     }
 }
 
-/// Students get the questions of answers.md, and not the key.
+/// Students get the questions of answers.md, but not the key.
 #[test]
 fn a_starter_has_the_questions_and_not_the_key() {
     let folder = tempfile::tempdir().unwrap();
@@ -164,7 +167,8 @@ fn a_starter_has_the_questions_and_not_the_key() {
     }
 }
 
-/// The pages come with the kernels, without the same kernels in other languages, and their links lead to files.
+/// The pages come with the kernels, without the same kernels in other languages, and their links
+/// point to existing files.
 #[test]
 fn the_starter_of_the_kernels_has_their_pages() {
     let folder = tempfile::tempdir().unwrap();
@@ -186,7 +190,7 @@ fn the_starter_of_the_kernels_has_their_pages() {
     }
 }
 
-/// Neither the repository nor its folder is needed: both have the solutions.
+/// A starter needs neither the repository nor its folder, which both contain the solutions.
 #[test]
 fn a_starter_names_no_place_outside_of_itself() {
     let folder = tempfile::tempdir().unwrap();

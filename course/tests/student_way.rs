@@ -1,7 +1,9 @@
-//! The whole way of a student: from the starter, one function after the other, to a submission with full points.
+//! A student's complete path: from the starter, one function after another, to a submission with
+//! full points.
 //!
-//! It takes minutes, needs bubblewrap, and prints all that the student reads:
-//! `cargo test --manifest-path course/Cargo.toml --test student_way -- --ignored --nocapture --test-threads=1`.
+//! The test takes minutes, needs bubblewrap, and prints everything that the student reads: `cargo
+//! test --manifest-path course/Cargo.toml --test student_way -- --ignored --nocapture
+//! --test-threads=1`.
 
 #![cfg(unix)]
 
@@ -13,24 +15,24 @@ use std::process::Command;
 
 use starter::cargo;
 
-/// A function that the student writes: the file, its name, and the solution's lines.
+/// A function that the student writes: its file, its name, and the solution's lines.
 struct Block {
     file: PathBuf,
     name: String,
     solution: String,
 }
 
-/// The functions of a part, in the order of the part's files in its library.
+/// The functions of a part, in the order of the files in the part's library.
 fn blocks(part: &str) -> Vec<Block> {
     let course = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // The kernels of `learn` are those of the crate of this name.
+    // The kernels of `learn` are in the crate of that name.
     let templates = if part == "learn" { course.join("..") } else { course.join("starter") };
     let mut blocks = Vec::new();
     let folder = templates.join(part).join("src");
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
     files.sort();
-    // The versions in the order of the README: plain loops, parallel, the kernel, its launch.
+    // The versions are in the README's order: plain loops, parallel, the kernel, its launch.
     let order = ["trivial.rs", "parallel.rs", "kernel.rs", "kernels.rs", "on_gpu.rs"];
     files.sort_by_key(|file| order.iter().position(|name| file.ends_with(name)));
     for file in files {
@@ -48,7 +50,7 @@ fn blocks(part: &str) -> Vec<Block> {
 }
 
 impl Block {
-    /// Types the solution in place of `not_written!`.
+    /// Replaces `not_written!` with the solution.
     fn write(&self, workspace: &Path) {
         let file = workspace.join(&self.file);
         let text = std::fs::read_to_string(&file).unwrap();
@@ -59,13 +61,14 @@ impl Block {
     }
 }
 
-/// Numbers of tests that pass and that do not.
+/// Numbers of passed and failed tests.
 fn counts(text: &str) -> (usize, usize) {
     let count = |mark: char| text.lines().filter(|line| line.trim_start().starts_with(mark)).count();
     (count('✓'), count('✗'))
 }
 
-/// Writes the functions of an assignment in its starter, part by part, and returns the workspace with all tests passing.
+/// Writes the functions of an assignment into its starter, part by part. Returns the workspace, in
+/// which all tests pass.
 fn written(folder: &Path, assignment: &str, parts: &[&str]) -> PathBuf {
     let workspace = folder.join("homework");
     let mut course = Command::new(env!("CARGO_BIN_EXE_course"));
@@ -96,7 +99,7 @@ fn written(folder: &Path, assignment: &str, parts: &[&str]) -> PathBuf {
     workspace
 }
 
-/// Hands in the workspace's work, which has full points.
+/// Hands in the workspace's work, which gets full points.
 fn hand_in(workspace: &Path, assignment: &str) {
     let (code, text) = cargo(workspace, &["hand-in"]);
     assert_eq!(code, Some(0), "{text}");
@@ -106,7 +109,7 @@ fn hand_in(workspace: &Path, assignment: &str) {
     println!("$ cargo course grade homework.zip\n{text}{messages}");
     assert!(text.contains("100 of 100 points"), "{text}{messages}");
     assert!(!text.contains("to look at"), "{text}");
-    // It is the published solution.
+    // The work equals the published solution.
     assert!(messages.contains(" % as in the published solution, to be read by a person: "), "{messages}");
 }
 

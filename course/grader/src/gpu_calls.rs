@@ -10,21 +10,22 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use teaching_tests::{Failure, call, check};
 
-/// The variable with the path of the PTX that the grader has compiled from the submission's kernels.
+/// Environment variable with the path of the PTX that the grader compiled from the submission's
+/// kernels.
 const PTX: &str = "HOMEWORK_PTX";
 
-/// A launch of a kernel, and the elements of global memory that it reads and writes.
+/// A kernel launch, with the number of global-memory elements it reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
     /// The kernel's name.
     pub kernel: String,
     /// Number of blocks.
     pub blocks: u64,
-    /// Number of threads of all blocks.
+    /// Total number of threads in all blocks.
     pub threads: u64,
     /// Elements read.
     pub loads: u64,
-    /// Elements written, atomically or not.
+    /// Elements written, with or without atomics.
     pub stores: u64,
 }
 
@@ -34,11 +35,11 @@ thread_local! {
     static INTERPRETER: OnceCell<Option<Device>> = const { OnceCell::new() };
 }
 
-/// In the runner: the result of `run` on a simulator, with its launches. Two threads that write one element are a
-/// fault, also if they write the same value.
+/// In the runner: executes `run` on a simulator and returns the result with the launches. Two
+/// threads that write the same element are an error, even if they write the same value.
 ///
 /// # Errors
-/// Those of `run`.
+/// The errors of `run`.
 pub fn by_simulator<T>(run: impl FnOnce(&Device) -> Result<T, String>) -> Result<(T, Vec<Launch>), String> {
     let options = SimulatorOptions { same_value_races_are_faults: true, ..SimulatorOptions::default() };
     let device = Device::simulator_with(options);
@@ -54,10 +55,11 @@ pub fn by_simulator<T>(run: impl FnOnce(&Device) -> Result<T, String>) -> Result
     Ok((result, launches.collect()))
 }
 
-/// In the judge: the result of a function of the submission that launches kernels, which has this number of elements.
+/// In the judge: calls a function of the submission that launches kernels, and returns its result
+/// of `elements` elements.
 ///
 /// # Errors
-/// Those of [`call`](crate::call).
+/// The errors of [`call`](crate::call).
 pub fn on_gpu<R: DeserializeOwned>(function: &str, arguments: &impl Serialize, elements: usize) -> Result<R, String> {
     LAST.take();
     let (result, launches): (R, Vec<Launch>) = crate::call(function, arguments, elements)?;
@@ -65,15 +67,16 @@ pub fn on_gpu<R: DeserializeOwned>(function: &str, arguments: &impl Serialize, e
     Ok(result)
 }
 
-/// The launches of the last call of [`on_gpu`], by the simulator of the submission's process.
+/// Launches made by the last call of [`on_gpu`], recorded by the simulator in the submission's
+/// process.
 fn last_launches() -> Vec<Launch> {
     LAST.with_borrow(Clone::clone)
 }
 
-/// The only launch of the last call of [`on_gpu`], which was of `function`.
+/// Returns the only launch of the last [`on_gpu`] call, which called `function`.
 ///
 /// # Errors
-/// If there was another number of launches.
+/// If the call made no launch or several.
 pub fn only_launch(function: &str) -> Result<Launch, Failure> {
     match &last_launches()[..] {
         [launch] => Ok(launch.clone()),
@@ -81,18 +84,19 @@ pub fn only_launch(function: &str) -> Result<Launch, Failure> {
     }
 }
 
-/// The first of a kernel's names that the last call of [`on_gpu`] has launched, else the first name.
+/// Returns the first of `names` that the last call of [`on_gpu`] launched, or `names[0]` if it
+/// launched none.
 pub fn launched_of(names: &[&'static str]) -> &'static str {
     let launches = last_launches();
     let is_launched = |name: &&&str| launches.iter().any(|launch| launch.kernel == **name);
     names.iter().find(is_launched).or(names.first()).copied().unwrap_or_default()
 }
 
-/// Checks that the last call of [`on_gpu`] has launched these kernels alone, and that each has written at least
-/// `elements` elements: a result that kernels have not computed does not count.
+/// Checks that the last call of [`on_gpu`] launched only these kernels, and that each wrote at
+/// least `elements` elements: results not computed by kernels do not count.
 ///
 /// # Errors
-/// The difference, in a sentence.
+/// A sentence that states the difference.
 pub fn require_writes(kernels: &[&str], elements: usize) -> Result<(), String> {
     let launches = last_launches();
     if elements == 0 {
@@ -113,16 +117,16 @@ pub fn require_writes(kernels: &[&str], elements: usize) -> Result<(), String> {
     }
 }
 
-/// The interpreter with the PTX of the submission's kernels, in the judge's own process. None where there is no
-/// toolchain for PTX.
+/// The interpreter with the PTX of the submission's kernels, in the judge's own process. `None`
+/// without a PTX toolchain.
 ///
 /// # Errors
-/// If the interpreter cannot load it.
+/// If the interpreter cannot load the PTX.
 pub fn of_interpreter() -> Result<Option<Device>, Failure> {
     interpreter(InterpreterOptions { same_value_races_are_faults: true, ..InterpreterOptions::default() })
 }
 
-/// [`of_interpreter`] without the check of races, for counts alone.
+/// [`of_interpreter`] without the race check, for counting only.
 ///
 /// # Errors
 /// If the interpreter cannot load the PTX.
@@ -134,16 +138,16 @@ pub fn of_interpreter_without_races() -> Result<Option<Device>, Failure> {
 fn interpreter(options: InterpreterOptions) -> Result<Option<Device>, Failure> {
     let Some(path) = std::env::var_os(PTX) else { return Ok(None) };
     let text = std::fs::read_to_string(path).map_err(|error| format!("the kernels' PTX cannot be read: {error}"))?;
-    // SAFETY: the interpreter alone runs it, which checks each access.
+    // SAFETY: only the interpreter runs the PTX, and it checks each access.
     let variant = unsafe { PtxVariant::new((7, 5), text.leak()) };
     check("the kernels", Device::interpreter(&variant, options)).map(Some)
 }
 
-/// In the judge, where the kernels' PTX is: checks what they compute with the judge's launch. A result that the submission
-/// has computed in another way does not count.
+/// In the judge: checks what the submission's compiled kernels compute when the judge launches
+/// them. Results that the submission computed in another way do not count.
 ///
 /// # Errors
-/// Those of `run`, which launches the kernels, and of `verify`, in a sentence.
+/// The errors of `run`, which launches the kernels, and of `verify`, as a sentence.
 pub fn require_kernels<T, E: Display>(
     run: impl FnOnce(&Device) -> Result<T, E>,
     verify: impl FnOnce(T) -> Result<(), String>,
@@ -167,7 +171,7 @@ pub fn require_kernels<T, E: Display>(
 /// The launches that `run` makes on the interpreter, with the interpreter's own counts.
 ///
 /// # Errors
-/// Those of `run`.
+/// The errors of `run`.
 pub fn launched<T>(device: &Device, run: impl FnOnce(&Device) -> Result<T, String>) -> Result<Vec<Launch>, String> {
     device.take_ptx_reports();
     run(device)?;

@@ -1,10 +1,12 @@
-//! Calls of a submission's functions from another process, the judge, which makes the inputs and compares the results.
+//! Calls to a submission's functions from another process, the judge, which creates the inputs and
+//! compares the results.
 //!
-//! Nothing that a submission prints or returns is a verdict. Its process, the runner, [serves](Functions::serve) its
-//! functions: it reads requests, calls the functions, and sends what they return. The grader starts both, each in a sandbox of its
-//! own, with a socket between them, which is the standard input of the judge, which [`call`]s. Frames are a length in 8 bytes,
-//! little-endian, and a value in postcard's format.
-//! Submissions are graded under Linux; elsewhere this crate is empty.
+//! Nothing that a submission prints or returns is a verdict. The submission's process, the runner,
+//! [serves](Functions::serve) its functions: it reads requests, calls the functions, and sends back
+//! what they return. The grader starts both processes, each in its own sandbox, connected by a
+//! socket. The socket is the standard input of the judge, which makes the [`call`]s. A frame is a
+//! length in 8 bytes, little-endian, and a value in postcard's format. Submissions are graded on
+//! Linux; on systems other than Unix this crate is empty.
 
 #![cfg(unix)]
 
@@ -30,17 +32,17 @@ pub use runner::{Answer, Functions};
 pub use submission::{call, timed, value};
 pub use times::{Times, compared, times_of};
 
-/// Largest frame that is read, in bytes.
+/// Maximum length of a received frame, in bytes.
 const MAX_FRAME: u64 = 256 << 20;
 
-/// What the judge asks for.
+/// A request from the judge.
 #[derive(Serialize, Deserialize)]
 enum Request {
-    /// The arguments of a call, encoded. There is no answer.
+    /// Sends the encoded arguments of a call. The runner does not answer.
     Load { function: String, arguments: Vec<u8> },
-    /// The call. The answer is the processor time of its longest thread, in nanoseconds.
+    /// Makes the call. The answer is the CPU time of the longest-running thread, in nanoseconds.
     Run,
-    /// The answer is what the function has returned: a `Result<R, String>`.
+    /// Fetches what the function returned: a `Result<R, String>`.
     Fetch,
 }
 
@@ -64,11 +66,12 @@ fn read_frame(reader: &mut impl Read, most: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-/// Maximum bytes of a submission's message, and what follows one that was cut.
+/// Maximum length in bytes of a submission's message, and the text appended to a message that was
+/// cut.
 const MAX_MESSAGE: usize = 4 << 10;
 const CUT: &str = "… (cut: it is longer than 4 KiB)";
 
-/// A message of at most [`MAX_MESSAGE`] bytes.
+/// Cuts a message to at most [`MAX_MESSAGE`] bytes.
 fn shortened(mut message: String) -> String {
     if message.len() > MAX_MESSAGE {
         message.truncate(message.floor_char_boundary(MAX_MESSAGE - CUT.len()));

@@ -1,13 +1,14 @@
-//! Matrices between the processes.
+//! Matrices exchanged between the processes.
 
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A matrix that arrives with the memory layout that it was sent with: by rows or columns, reversed or not.
+/// A matrix that keeps its memory layout when it is sent: row-major or column-major, with reversed
+/// axes or not.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix<T>(pub Array2<T>);
 
-/// The elements in the order of memory.
+/// The elements in memory order.
 #[derive(Serialize, Deserialize)]
 struct InMemory<T> {
     shape: (usize, usize),

@@ -11,12 +11,12 @@ use teaching_tests::call;
 use crate::times::Clocks;
 use crate::{MAX_FRAME, Request, decoded, encoded, read_frame, shortened, write_frame};
 
-/// What a function of a submission returns, with or without errors.
+/// The return value of a submission's function, fallible or not.
 pub trait Answer {
     /// The result.
     type Value;
 
-    /// The result, or the error as a sentence.
+    /// Returns the result, or the error as a sentence.
     ///
     /// # Errors
     /// The function's.
@@ -39,12 +39,12 @@ impl<T, E: Display> Answer for Result<T, E> {
     }
 }
 
-/// Encodes what a call has returned.
+/// Encodes the return value of a call.
 type Encode = Box<dyn FnOnce() -> Vec<u8>>;
 /// Makes the call.
 type Run = Box<dyn FnOnce() -> Encode>;
 
-/// A function by its name, which decodes its arguments.
+/// A function's name, and the closure that decodes its arguments.
 type Function = (&'static str, Box<dyn Fn(&[u8]) -> io::Result<Run>>);
 
 /// The functions of a submission.
@@ -52,7 +52,7 @@ type Function = (&'static str, Box<dyn Fn(&[u8]) -> io::Result<Run>>);
 pub struct Functions(Vec<Function>);
 
 impl Functions {
-    /// One more function. Its panics are errors.
+    /// Adds a function. Panics in it become errors.
     #[must_use]
     pub fn with<A, R>(mut self, name: &'static str, function: fn(A) -> Result<R, String>) -> Self
     where
@@ -72,7 +72,8 @@ impl Functions {
         self
     }
 
-    /// Answers requests until there is no more. What the functions print goes to standard error, and they read nothing.
+    /// Answers requests until none are left. Output of the functions goes to standard error, and
+    /// their standard input is empty.
     ///
     /// # Errors
     /// If a request cannot be read or answered.

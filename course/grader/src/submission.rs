@@ -13,35 +13,39 @@ use serde::de::DeserializeOwned;
 
 use crate::{MAX_FRAME, Request, Times, decoded, encoded, read_frame, shortened, write_frame};
 
-/// The variable with the path of the file that has what the submission's program prints.
+/// Environment variable with the path of the file that receives the output of the submission's
+/// program.
 const PRINTED: &str = "HOMEWORK_PRINTED";
-/// Bytes that a runner may print.
+/// Maximum number of bytes that a runner may print.
 const MAX_PRINTED: u64 = 1 << 20;
-/// Maximum wait for a process to end whose channel is closed.
+/// Maximum time to wait for a process to end after its channel is closed.
 const ENDING: Duration = Duration::from_secs(30);
 
 /// The submission's process.
 static RUNNER: Mutex<Runner> = Mutex::new(Runner::NotAsked);
 
-/// A submission's process, which the grader has started in a sandbox of its own: this process can neither start nor end one.
+/// A submission's process. The grader starts it in a separate sandbox: the judge can neither start
+/// nor end it.
 enum Runner {
     NotAsked,
-    /// The socket to it, which is this process's standard input, and the file with what it prints.
+    /// The socket to the process, which is the judge's standard input, and the file with the
+    /// process's output.
     Running(UnixStream, PathBuf),
-    /// Why it does not answer any more.
+    /// Why the process no longer answers.
     Ended(String),
 }
 
-/// Calls a function of the submission, whose right result has this number of elements.
+/// Calls a function of the submission. A correct result has `elements` elements.
 ///
 /// # Errors
-/// The function's error, the message of its panic, how its process has ended, or that its result is too large: what a few
-/// bytes decode to may be many times as large.
+/// The function's error, the message of its panic, how its process ended, or that its result is too
+/// large: a few bytes may decode to many times as many.
 pub fn call<R: DeserializeOwned>(function: &str, arguments: &impl Serialize, elements: usize) -> Result<R, String> {
     timed(function, arguments, elements).1
 }
 
-/// [`call`] with the times of the call, without those of sending the arguments and the result.
+/// Like [`call`], but also returns the times of the call, excluding the transfer of arguments and
+/// result.
 pub fn timed<R: DeserializeOwned>(
     function: &str,
     arguments: &impl Serialize,
@@ -58,7 +62,7 @@ pub fn timed<R: DeserializeOwned>(
     };
     let answer = asked(channel, function, &encoded(arguments), max_result(elements));
     let reason = match answer {
-        // Before it ends of what it has printed, it may still answer.
+        // A program that is about to be stopped for its output may still answer.
         Ok((times, answer)) if !has_flooded(printed) => {
             return match decoded(&answer) {
                 Ok(result) => (times, Result::map_err(result, shortened)),
@@ -74,18 +78,18 @@ pub fn timed<R: DeserializeOwned>(
     (Times::MAX, Err(reason))
 }
 
-/// Bytes that a result may have: some for each expected element, so that one of another shape can be compared and named, and
-/// some for messages, launches and lengths of lists.
+/// Maximum length of a result in bytes: enough per expected element to report a result of another
+/// shape, plus room for messages, launches and lengths of lists.
 fn max_result(elements: usize) -> u64 {
     (elements as u64).saturating_mul(16).saturating_add(MAX_PRINTED).min(MAX_FRAME)
 }
 
-/// Maximum bytes of the frame with a call's time.
+/// Maximum length in bytes of the frame with a call's time.
 const MAX_TIME: u64 = 64;
 
-/// The value of a function without errors: another result becomes a panic with its message.
+/// Returns the value of an infallible function. An error becomes a panic with its message.
 pub fn value<R>(result: Result<R, String>) -> R {
-    // The message has its place already, which is not here.
+    // The message already contains its location, which is not this line.
     result.unwrap_or_else(|message| std::panic::resume_unwind(Box::new(message)))
 }
 
@@ -97,7 +101,7 @@ impl Runner {
     }
 }
 
-/// The times of a call, and its result.
+/// Returns the times of a call, and its result.
 fn asked(mut channel: &UnixStream, function: &str, arguments: &[u8], max_result: u64) -> io::Result<(Times, Vec<u8>)> {
     let request = Request::Load { function: function.to_owned(), arguments: arguments.to_vec() };
     write_frame(&mut channel, &encoded(&request))?;
@@ -109,15 +113,16 @@ fn asked(mut channel: &UnixStream, function: &str, arguments: &[u8], max_result:
     Ok((times, read_frame(&mut channel, max_result)?))
 }
 
-/// Whether the program has printed as much as it may: its sandbox lets the file not grow beyond that.
+/// Whether the program has printed the maximum: its sandbox does not let the file grow beyond it.
 fn has_flooded(printed: &PathBuf) -> bool {
     std::fs::metadata(printed).is_ok_and(|file| file.len() >= MAX_PRINTED)
 }
 
-/// A sentence on how the program has ended. The grader ends one that goes on after its channel is closed.
+/// Describes in a sentence how the program ended. The grader ends programs that keep running after
+/// their channel is closed.
 fn ending(mut channel: &UnixStream, printed: &PathBuf) -> String {
     drop(channel.shutdown(Shutdown::Write));
-    // Its end is that of the socket: then it has printed all.
+    // The socket closes when the program ends, so its output is complete by then.
     drop(channel.set_read_timeout(Some(ENDING)));
     let (waited, mut rest) = (Instant::now(), [0; 1 << 16]);
     while waited.elapsed() < ENDING && channel.read(&mut rest).is_ok_and(|bytes| bytes > 0) {}
@@ -153,7 +158,7 @@ mod tests {
         panic!("<{}>", results[0].as_ref().unwrap_err());
     }
 
-    /// What a call says where a shell's script is the submission's program.
+    /// Returns the error of a call when the submission's program is a shell script.
     fn error_of(script: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let printed = folder.path().join("printed");
@@ -195,7 +200,7 @@ mod tests {
         }
     }
 
-    /// 256 MiB of zeros would be a result of 268 million empty lists, in 6.4 GB.
+    /// 256 MiB of zeros would decode to 268 million empty lists, which take 6.4 GB.
     #[test]
     fn a_result_that_is_larger_than_expected_is_not_decoded() {
         let length = |bytes: u64| bytes.to_le_bytes().iter().map(|byte| format!("\\{byte:03o}")).collect::<String>();

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use teaching_tests::Failure;
 
-/// The times of a call, or the least of several.
+/// The times of a call, or the minimum of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// From its start to its end.
+    /// Wall-clock time from start to end.
     pub wall: Duration,
-    /// Processor time of the thread that has computed longest, which does not depend on what else the machine does.
+    /// CPU time of the thread that computed longest. It does not depend on the machine's other
+    /// load.
     pub longest_thread: Duration,
 }
 
@@ -18,23 +19,25 @@ impl Times {
     /// Longer than any call.
     pub const MAX: Self = Self { wall: Duration::MAX, longest_thread: Duration::MAX };
 
-    /// The lesser of each.
+    /// Takes the smaller value of each time.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         Self { wall: self.wall.min(other.wall), longest_thread: self.longest_thread.min(other.longest_thread) }
     }
 
-    /// Whether one of the two is less: the other may be of a busy machine, or of threads that are not rayon's.
+    /// Whether either time is smaller: the other one may be distorted by a busy machine or by
+    /// threads outside rayon's pool.
     pub fn is_faster_than(self, other: Self) -> bool {
         self.wall < other.wall || self.longest_thread < other.longest_thread
     }
 }
 
-/// The least times of two ways to compute something, of rounds that `times_of_round` makes by their number: at least
-/// three, then until the first is faster, or for `limit`.
+/// Minimum times of two ways to compute something. `times_of_round` measures both, given the number
+/// of the round. There are at least three rounds, then more until the first way is faster or
+/// `limit` has passed.
 ///
 /// # Errors
-/// That of a round.
+/// The error of a round.
 pub fn compared(
     limit: Duration,
     times_of_round: impl FnMut(u64) -> Result<[Times; 2], Failure>,
@@ -43,7 +46,7 @@ pub fn compared(
     compared_until(|| start.elapsed() > limit, times_of_round)
 }
 
-/// [`compared`] until `is_over`.
+/// Like [`compared`], but runs until `is_over` instead of for a time limit.
 fn compared_until(
     mut is_over: impl FnMut() -> bool,
     mut times_of_round: impl FnMut(u64) -> Result<[Times; 2], Failure>,
@@ -57,14 +60,14 @@ fn compared_until(
     Ok(best)
 }
 
-/// The times of `run`, on this thread alone.
+/// The times of `run` on this thread only.
 pub fn times_of(run: impl FnOnce()) -> Times {
     let (start, before) = (Instant::now(), of_thread());
     run();
     Times { wall: start.elapsed(), longest_thread: of_thread().saturating_sub(before) }
 }
 
-/// Processor time of this thread.
+/// CPU time of this thread.
 fn of_thread() -> Duration {
     duration(ClockId::ThreadCPUTime)
 }
@@ -74,7 +77,7 @@ fn duration(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Processor times of this thread and of rayon's, and of the process.
+/// CPU times of this thread, of rayon's threads, and of the process.
 pub(crate) struct Clocks {
     threads: Vec<Duration>,
     process: Duration,
@@ -87,8 +90,8 @@ impl Clocks {
         Self { threads, process: duration(ClockId::ProcessCPUTime) }
     }
 
-    /// Processor time since then of the thread that has computed longest. What other threads have computed counts as if
-    /// one had.
+    /// CPU time that the longest-running thread has used since `self` was read. Threads other than
+    /// this one and rayon's count together as one thread.
     pub(crate) fn longest_thread(&self) -> Duration {
         self.longest_thread_until(&Self::read())
     }
@@ -142,10 +145,10 @@ mod tests {
         assert_eq!(longest([1, 2, 3], 10), Duration::ZERO);
     }
 
-    /// Only least times: what other tests compute meanwhile is this process's too.
+    /// Checks only minimum times: other tests compute concurrently in the same process.
     #[test]
     fn the_clocks_see_every_thread() {
-        /// Processor time that each computation takes.
+        /// CPU time of each computation.
         const EACH: Duration = Duration::from_millis(30);
         let compute = |count: u32| {
             let start = of_thread();

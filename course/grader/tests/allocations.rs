@@ -1,4 +1,4 @@
-//! Allocations are counted in a program that has the counting allocator.
+//! Allocations are counted in a program that uses the counting allocator.
 
 #![cfg(unix)]
 
@@ -17,7 +17,7 @@ fn each_allocation_of_any_thread_is_counted() {
         black_box(boxes.unwrap()).iter().map(|number| **number).sum::<u32>()
     });
     assert_eq!(sum, 499_500);
-    // The list and the thread take some more.
+    // The list and the thread need a few more allocations.
     assert!((1001..1100).contains(&count), "{count}");
     assert!(allocations_of(|| black_box([1; 100])).1 < 10);
 }

@@ -1,7 +1,9 @@
-//! The students' commands for their kernels in the workspace that `cargo course starter` writes: `cargo profile` and `cargo debug`.
+//! The students' commands for their kernels in the workspace that `cargo course starter` writes:
+//! `cargo profile` and `cargo debug`.
 //!
-//! The workspace has a package `see_kernels`, whose main function is [`run`] with the kernels of its parts. A kernel is compiled to PTX
-//! from the student's own file, and launched by the student's own function on the interpreter.
+//! The workspace has a package `see_kernels`. Its main function calls [`run`] with the kernels of
+//! the parts. Each kernel is compiled to PTX from the student's file, and the student's own
+//! function launches it on the interpreter.
 
 mod ptx;
 
@@ -15,21 +17,22 @@ use kernel_debugger::record::{Options, record};
 use kernel_debugger::terminal;
 use kernel_launch::{LaunchFile, Order};
 
-/// Exit code for bad input, as that of the project's programs.
+/// Exit code for invalid input, the same as in the project's other programs.
 const BAD_INPUT: u8 = 2;
 
-/// A kernel that the commands know.
+/// A kernel known to the commands.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
-    /// Its name.
+    /// Name of the kernel.
     pub name: &'static str,
-    /// The package that it is in, which is also its folder.
+    /// The kernel's package, which is also its folder.
     pub package: &'static str,
-    /// Its file in the package's `src`, without `.rs`.
+    /// The kernel's file in the package's `src`, without `.rs`.
     pub module: &'static str,
-    /// The launch in words.
+    /// Description of the launch.
     pub launch: &'static str,
-    /// Launches it on a device. The error is that of the device, or of a check of the result.
+    /// Launches the kernel on a device. The error is the device's, or comes from a check of the
+    /// result.
     pub run: fn(&Device) -> Result<(), String>,
 }
 
@@ -48,11 +51,12 @@ enum Command {
     Profile {
         /// The kernel, such as max_kernel
         kernel: String,
-        /// Number of source lines to list, those with the most instructions first
+        /// Number of source lines to list, in descending order of instructions
         #[arg(long, default_value_t = 10)]
         lines: usize,
     },
-    /// Steps through a kernel in this terminal, forwards and backwards, or writes a page that plays it
+    /// Steps through a kernel in this terminal, forward and backward, or writes a page that plays
+    /// it
     #[command(name = "debug", bin_name = "cargo debug")]
     Debug {
         /// The kernel, such as max_kernel
@@ -66,7 +70,7 @@ enum Command {
     },
 }
 
-/// The program of the package `see_kernels`, started by cargo in the students' workspace.
+/// Entry point of the package `see_kernels`, started by cargo in the students' workspace.
 pub fn run(kernels: &[Kernel]) -> ExitCode {
     match execute(&Arguments::parse().command, kernels) {
         Ok(()) => ExitCode::SUCCESS,
@@ -78,7 +82,7 @@ pub fn run(kernels: &[Kernel]) -> ExitCode {
 }
 
 fn execute(command: &Command, kernels: &[Kernel]) -> Result<()> {
-    // As cargo sets it now, not when this was compiled: the workspace may have been moved.
+    // Read at run time, not at compile time: the workspace may have been moved.
     let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let root = package.as_deref().and_then(Path::parent).context("run it as cargo profile or cargo debug")?;
     let (Command::Profile { kernel: name, .. } | Command::Debug { kernel: name, .. }) = command;
@@ -116,7 +120,7 @@ fn debug(root: &Path, kernel: &Kernel, device: &Device, page: Option<&Path>, ord
     let folder = tempfile::tempdir().context("cannot make a folder for the launch")?;
     let capture = Capture::new(folder.path(), Some(kernel.name)).without_running();
     device.capture(capture.clone());
-    // Without the kernel's results, what comes after its launch may fail.
+    // Code after the launch may fail, since the kernel's results are missing.
     let launched = (kernel.run)(device);
     let file = capture.launch_file();
     if !file.exists() {
@@ -135,7 +139,7 @@ fn debug(root: &Path, kernel: &Kernel, device: &Device, page: Option<&Path>, ord
     Ok(())
 }
 
-/// Text for a terminal: control characters of a source file, other than line feeds, as escapes.
+/// Text for a terminal: escapes the control characters of a source file, except line feeds.
 fn printable(text: &str) -> String {
     let escaped = |character: char| match character.is_control() && character != '\n' {
         true => character.escape_default().to_string(),

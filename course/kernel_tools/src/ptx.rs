@@ -1,4 +1,5 @@
-//! A student's kernel as PTX: its file, and those that it uses, in a crate of their own, since the student's is of the host.
+//! Compiles a student's kernel to PTX. The kernel's file, and the files it uses, go into a separate
+//! crate, since the student's crate is built for the host.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +17,7 @@ const LIBRARY: &str =
 /// Compiles a kernel of the workspace at `root`.
 ///
 /// # Errors
-/// If it is still to be written, no toolchain compiles PTX, or the kernel does not compile.
+/// If the kernel is not yet written, no toolchain compiles PTX, or the kernel does not compile.
 pub(crate) fn compile(root: &Path, kernel: &Kernel) -> Result<PtxVariant> {
     let workspace = root.join("target/kernels");
     let folder = workspace.join(kernel.package);
@@ -31,7 +32,8 @@ pub(crate) fn compile(root: &Path, kernel: &Kernel) -> Result<PtxVariant> {
         write(&sources.join(format!("{module}.rs")), text)?;
     }
     write(&folder.join("Cargo.toml"), &manifest(&read(&root.join("Cargo.toml"))?, kernel.package)?)?;
-    // A workspace around it: the compiler's names of its files then begin with the package, and differ from those of dependencies.
+    // The crate is in its own workspace: the compiler's file names then begin with the package's
+    // name, and differ from the names of dependencies' files.
     write(
         &workspace.join("Cargo.toml"),
         &format!("[workspace]\nresolver = \"3\"\nmembers = [\"{}\"]\n", kernel.package),
@@ -51,16 +53,17 @@ pub(crate) fn compile(root: &Path, kernel: &Kernel) -> Result<PtxVariant> {
     rebuilt.write_to(&file)?;
     let names = file.with_extension("debug").to_str().map(str::to_owned);
     let (text, names) = (rebuilt.text().leak(), names.context("the workspace's path is not UTF-8")?.leak());
-    // SAFETY: the interpreter alone runs it, which checks each access.
+    // SAFETY: only the interpreter runs the PTX, and it checks each access.
     #[allow(unsafe_code, reason = "as in grader: PTX that was compiled now has no other way to a device")]
     let variant = unsafe { PtxVariant::new((7, 5), text) };
     Ok(variant.with_debug_file(names))
 }
 
-/// Locks the dependencies of the workspace in `folder` to the versions of the workspace at `root`, which are on this machine.
+/// Locks the dependencies of the workspace in `folder` to the versions that the workspace at `root`
+/// uses, which are already on this machine.
 fn lock(root: &Path, folder: &Path) -> Result<()> {
     write(&folder.join("Cargo.lock"), &read(&root.join("Cargo.lock"))?)?;
-    // Leaves out what the kernels do not depend on: the compilation takes the file as it is.
+    // Drops packages that the kernels do not depend on: the compilation uses the file as it is.
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let output = Command::new(cargo).args(["metadata", "--format-version=1", "--offline"]).current_dir(folder).output();
     let output = output.context("cannot start cargo")?;
@@ -68,7 +71,8 @@ fn lock(root: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The kernel's file and those that it uses by `crate::FILE` or `super::FILE`, by their names without `.rs`.
+/// The kernel's file and the files it uses through `crate::FILE` or `super::FILE`, by their names
+/// without `.rs`.
 fn modules(sources: &Path, kernel: &Kernel) -> Result<BTreeMap<String, String>> {
     let (mut modules, mut next) = (BTreeMap::new(), vec![kernel.module.to_owned()]);
     while let Some(module) = next.pop() {
@@ -86,7 +90,7 @@ fn modules(sources: &Path, kernel: &Kernel) -> Result<BTreeMap<String, String>> 
     Ok(modules)
 }
 
-/// The names after `crate::` and `super::`, also in braces.
+/// Names after `crate::` and `super::`, including names in braces.
 fn used(text: &str) -> Vec<String> {
     let is_of_name = |character: char| character.is_alphanumeric() || character == '_';
     let mut names = Vec::new();
@@ -103,7 +107,8 @@ fn used(text: &str) -> Vec<String> {
     names
 }
 
-/// The manifest of the crate of kernels, three folders below the workspace: with the dependency on `cuda_std` that the workspace has.
+/// Manifest of the kernels' crate, which is three folders below the workspace. It has the
+/// workspace's dependency on `cuda_std`.
 fn manifest(workspace: &str, package: &str) -> Result<String> {
     let dependency = workspace.lines().find(|line| line.starts_with("cuda_std = "));
     let dependency = dependency.context("Cargo.toml: there is no line `cuda_std = …` in [workspace.dependencies]")?;

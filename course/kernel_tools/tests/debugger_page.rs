@@ -1,4 +1,4 @@
-//! docs/debug.md quotes what the debugger prints.
+//! Checks that docs/debug.md quotes the debugger's output.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ fn recorded(launch: &str) -> Page {
     record(&LaunchFile::open(&file).unwrap(), &options).unwrap()
 }
 
-/// The figures and the fault in docs/debug.md are those of the launch files.
+/// The figures and the error in docs/debug.md come from the launch files.
 #[test]
 fn the_page_on_the_debugger_quotes_it() {
     if !gpu_testing::require_ptx(&seeded_bugs::PTX) {

@@ -1,5 +1,5 @@
-//! What a student reads when something is wrong, each message once, beside each other: it names the kernel, the thread and the line, the
-//! element or the shape.
+//! The messages that a student reads when something is wrong, collected in one place. Each names
+//! the kernel, the thread and the line, the element or the shape.
 
 #![allow(clippy::while_immutable_condition, reason = "the loop has the mistake that a test looks for")]
 
@@ -12,12 +12,12 @@ use ptx_interpreter::{LaunchError, Machine};
 use seeded_bugs::{missing_barrier, missing_second_barrier, off_by_one};
 use teaching_tests::call;
 
-/// An interpreter of a crate's PTX.
+/// Creates an interpreter with a crate's PTX.
 fn interpreter(variants: &'static [PtxVariant]) -> Device {
     Device::interpreter(PtxVariant::newest(variants).unwrap(), InterpreterOptions::default()).unwrap()
 }
 
-/// A message without the PTX's line and instruction, and without the source's column.
+/// Removes the PTX line and instruction, and the source column, from a message.
 fn shortened(message: &str) -> String {
     let mut text = message.to_owned();
     while let Some((before, after)) = text.split_once("PTX line ") {
@@ -27,7 +27,7 @@ fn shortened(message: &str) -> String {
     text
 }
 
-/// A student's kernel with `>` in place of `>=` somewhere: it leaves out the first element.
+/// A student's kernel with a `>` that should be `>=`: it skips the first element.
 #[kernel]
 fn max_kernel(a: &[i32], b: &[i32], out: GlobalMut<i32>) {
     let i = thread::index_1d() as usize;
@@ -140,7 +140,7 @@ fn a_kernel_that_does_not_end_on_the_simulator_and_from_ptx() {
     assert_eq!(error, start);
 }
 
-/// The debugger's page names the array and the element by the declaration.
+/// The debugger's page names the array and the element as they are declared.
 #[test]
 fn a_fault_in_the_debugger() {
     if gpu_testing::require_ptx(&seeded_bugs::PTX) {
@@ -175,7 +175,8 @@ impl Front for Registers {
     }
 }
 
-/// A register is written as what its bits are: of the last one nothing says it, and one has never been written.
+/// Registers are printed in the type of their bits. Nothing tells the type of `%r3`, so it has two
+/// values. `%f1` and `%r4` were never written.
 #[test]
 fn registers_in_the_debugger() {
     let folder = tempfile::tempdir().unwrap();

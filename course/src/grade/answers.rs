@@ -1,4 +1,5 @@
-//! `cargo course answers`: what a class has written into answers.md, beside the key and what gets points, and a table for the marks.
+//! `cargo course answers`: collects a class's answers.md files on a page with the answer key and
+//! the grading criteria, and writes a table for the marks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -17,7 +18,7 @@ use super::{class, class_page, name_of, submission, without_panic};
 use crate::starter::{Assignment, Part, answers_template, read_text, section_of};
 use crate::workspace_root;
 
-/// What `cargo course answers` is asked to do.
+/// Options of `cargo course answers`.
 #[derive(Args)]
 pub struct Options {
     /// Folder of the submissions, as for `grade --all`
@@ -29,24 +30,24 @@ pub struct Options {
     /// The table for the marks, which must not exist yet
     #[arg(long, value_name = "FILE")]
     csv: PathBuf,
-    /// A page with the key, what gets points, and all answers
+    /// A page with the key, the grading criteria, and all answers
     #[arg(long, value_name = "FILE.html")]
     page: PathBuf,
 }
 
-/// What stands for an explanation in the template.
+/// Placeholder for an explanation in the template.
 const BLANK: &str = "(your explanation)";
 
-/// The key to the answer on one part.
+/// Key to the answer for one part.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Key {
-    /// What a good answer says.
+    /// The content of a good answer.
     key: String,
     criteria: Vec<Criterion>,
 }
 
-/// What gets points.
+/// A criterion that gets points.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Criterion {
@@ -59,17 +60,17 @@ struct Criterion {
 struct Question {
     package: &'static str,
     heading: String,
-    /// The lines that students are given.
+    /// Lines that students are given.
     given: BTreeSet<String>,
     question: String,
     key: Key,
 }
 
-/// The answers of a submission.
+/// Answers of a submission.
 enum Answers {
     /// The text of answers.md.
     Text(String),
-    /// Why there is none.
+    /// Why there is no answers.md.
     None(String),
 }
 
@@ -79,7 +80,7 @@ enum Answers {
 /// If the assignment has no questions, the table exists, or a file cannot be read or written.
 pub fn run(options: &Options) -> Result<ExitCode> {
     let Options { submissions, assignment, csv, page } = options;
-    // A page of an earlier call may be among the submissions.
+    // A page of an earlier run may be among the submissions.
     let mut inputs = class::submissions_in(submissions, &[])?;
     inputs.retain(|path| submission::has_name_of_archive(path));
     require_distinct([("--csv", csv.as_path()), ("--page", page.as_path())], &inputs)?;
@@ -111,7 +112,7 @@ fn answers_of(path: &Path, assignment: Assignment) -> Answers {
     }
 }
 
-/// The questions of an assignment, with their keys.
+/// Returns the questions of an assignment, with their keys.
 fn questions(assignment: Assignment) -> Result<Vec<Question>> {
     let file = workspace_root().join("course/grading/answers.toml");
     let mut keys: BTreeMap<String, Key> =
@@ -136,8 +137,8 @@ impl Question {
         self.key.criteria.iter().map(|criterion| criterion.points).sum()
     }
 
-    /// What a student has written, with the measured table: the section's lines other than those that were given. None if its heading is
-    /// gone.
+    /// Returns what a student has written, including the measured table: the section's lines that
+    /// were not given. `None` if the section's heading is gone.
     fn answer(&self, text: &str, others: &[Question]) -> Option<String> {
         let mut lines = text.lines().skip_while(|line| line.trim() != self.heading);
         lines.next()?;
@@ -147,13 +148,14 @@ impl Question {
     }
 }
 
-/// Whether nothing but the table of a measurement was written.
+/// Whether a student has written nothing besides the measured table.
 fn is_blank(answer: &str) -> bool {
     let is_of_table = |line: &str| line.is_empty() || line.starts_with('|') || line.starts_with("Measured on ");
     answer.lines().all(|line| is_of_table(line.trim()))
 }
 
-/// The table: a row for each submission, a column for what gets points, and their sum as a formula of spreadsheets. What is blank has 0.
+/// Returns the table: a row for each submission, a column for each criterion, and a spreadsheet
+/// formula for their sum. Blank answers get 0.
 fn table(questions: &[Question], answers: &[(String, Answers)]) -> Result<String> {
     let mut header = vec!["submission".to_owned()];
     for Question { package, key, .. } in questions {
@@ -190,13 +192,13 @@ fn table(questions: &[Question], answers: &[(String, Answers)]) -> Result<String
     to_csv(b',', rows)
 }
 
-/// The letters of a spreadsheet's column, from 0: A, B, …, Z, AA, AB, ….
+/// Returns the letters of a spreadsheet column, from index 0: A, B, …, Z, AA, AB, ….
 fn column(index: usize) -> String {
     let letter = char::from(b'A' + (index % 26) as u8);
     if index < 26 { letter.to_string() } else { format!("{}{letter}", column(index / 26 - 1)) }
 }
 
-/// The page: each question with its key, what gets points, and all answers.
+/// Returns the page: each question with its key, its criteria, and all answers.
 fn html(questions: &[Question], answers: &[(String, Answers)]) -> String {
     let mut page = class_page::HEAD.replace("<title>Grades</title>", "<title>Answers</title>");
     let _ = writeln!(page, "<h1>Answers of {}</h1>", counted(answers.len(), "submission"));
@@ -211,7 +213,7 @@ fn html(questions: &[Question], answers: &[(String, Answers)]) -> String {
         for (name, answers) in answers {
             let shown = match answers {
                 Answers::None(reason) => reason.clone(),
-                // The student's own form, as a whole.
+                // If the student has not kept the template's form, the whole text is shown.
                 Answers::Text(text) => question.answer(text, questions).unwrap_or_else(|| text.clone()),
             };
             let _ = writeln!(page, "<h3>{}</h3>\n<pre>{}</pre>", escaped(name), escaped(&shown));

@@ -1,5 +1,5 @@
-//! A class: every submission of a folder is graded, and the table, the feedback, the page and the platforms' tables are
-//! written.
+//! Grading of a class: grades every submission in a folder, and writes the table, the feedback, the
+//! page and the platforms' tables.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use super::results::Grade;
 use super::similarity::Files;
 use super::{Grader, Options, class_page, name_of, results, similarity, submission, without_panic, workspace};
 
-/// Grades every submission of a folder, in the order of their names, and writes the table.
+/// Grades every submission in a folder, sorted by name, and writes the table.
 pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<ExitCode> {
     let (feedback, page) = (options.feedback.as_deref(), options.page.as_deref());
-    // What is wrong in a table is known before minutes of grading.
+    // Errors in a table are found before grading, which takes minutes.
     let worksheets = options.worksheets.read()?;
     let tables = options.worksheets.files();
     let others = [Some(csv), feedback, page].into_iter().flatten().chain(tables.iter().map(PathBuf::as_path));
@@ -57,7 +57,7 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
             }
         }
         grades.push((name, grade));
-        // After each submission: what ends the grader takes no results away.
+        // Written after each submission, so results survive if the grader is interrupted.
         write_table(&grades)?;
     }
     bar.finish_and_clear();
@@ -79,14 +79,15 @@ pub(super) fn grade(folder: &Path, csv: &Path, options: &Options) -> Result<Exit
     Ok(ExitCode::FAILURE)
 }
 
-/// Shows the submission that is graded. Its name is a student's: a terminal must not take it for commands.
+/// Shows the submission being graded. A student chooses its name, so it must not contain terminal
+/// control sequences.
 fn show(bar: &ProgressBar, name: &str) {
     bar.set_message(printable_line(name).into_owned());
 }
 
-/// Writes the page on the class.
+/// Writes the page about the class.
 fn write_page(page: &Path, grader: &Grader, submissions: &[PathBuf], grades: &[(String, Grade)]) -> Result<()> {
-    // What cannot be read has no points, and nothing to compare.
+    // Unreadable submissions get no points, and there is nothing to compare.
     let sources = |path: &PathBuf| {
         let read = without_panic(|| submission::read(path, grader.assignment));
         read.flatten().map(|sources| sources.files).unwrap_or_default()
@@ -112,10 +113,12 @@ fn write_page(page: &Path, grader: &Grader, submissions: &[PathBuf], grades: &[(
     Ok(())
 }
 
-/// Maximum bytes of the name of a feedback's file, without its extension and what a temporary file has besides.
+/// Maximum length in bytes of a feedback file's name, without the extension and the suffix of
+/// temporary files.
 const MAX_NAME: usize = 180;
 
-/// The name of a submission's files of feedback: its own, or the beginning of it and a fingerprint if a file cannot have it.
+/// Name of a submission's feedback files: the submission's name, or its beginning and a fingerprint
+/// if it is not valid as a file name.
 fn feedback_name(submission: &Path) -> String {
     let (name, own) = (name_of(submission), submission.file_name().unwrap_or_default());
     if name.len() <= MAX_NAME && own.to_str().is_some() {
@@ -125,7 +128,8 @@ fn feedback_name(submission: &Path) -> String {
     format!("{}-{fingerprint}", &name[..name.floor_char_boundary(MAX_NAME)])
 }
 
-/// The entries of a folder, sorted, without hidden ones and `others`, which the teacher or an earlier call has put there.
+/// Entries of a folder, sorted, without hidden ones and without `others`, which the teacher or an
+/// earlier run has put there.
 pub(super) fn submissions_in(folder: &Path, others: &[&Path]) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut submissions = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;

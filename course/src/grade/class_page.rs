@@ -1,5 +1,5 @@
-//! A page on a class: how points are distributed, how many pass each test, and submissions that are like others or like the
-//! published solutions.
+//! A page about a class: the distribution of points, how many submissions pass each test, and
+//! submissions that resemble others or the published solutions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,8 +7,8 @@ use std::fmt::Write;
 use super::results::{Grade, escaped};
 use super::similarity::{Cluster, Files, Likeness, Pair, Place};
 
-/// The beginning of a page. It has text and styles alone: if a submission's text ever got into it as HTML, the browser would
-/// neither run nor load anything.
+/// Beginning of a page. It contains only text and styles: if HTML from a submission ever got into
+/// it, the browser would neither run nor load anything.
 pub(super) const HEAD: &str = "<!doctype html>
 <html lang=\"en\">
 <meta charset=\"utf-8\">
@@ -24,10 +24,11 @@ pre { background: #f4f4f4; padding: 0.5em; overflow-x: auto; white-space: pre-wr
 </style>
 ";
 
-/// The sources of the submissions and of the published solutions, by their names.
+/// Sources of the submissions and of the published solutions, by name.
 type Sources<'a> = BTreeMap<&'a str, &'a Files>;
 
-/// The page on the grades of submissions, with their names, and what their sources have in common.
+/// Returns the page about the grades of the named submissions, and the similarities of their
+/// sources.
 pub(super) fn html(grades: &[(String, Grade)], found: &Likeness, sources: &Sources) -> String {
     let mut page = HEAD.to_owned();
     distribution(&mut page, grades);
@@ -39,12 +40,12 @@ pub(super) fn html(grades: &[(String, Grade)], found: &Likeness, sources: &Sourc
     page + "</html>\n"
 }
 
-/// A bar for a share, 0 … 1.
+/// Returns a bar for a fraction from 0 to 1.
 fn bar(share: f64) -> String {
     format!("<span class=\"bar\" style=\"width: {:.1}em\"></span>", 20.0 * share)
 }
 
-/// A histogram of the points in tenths of the maximum.
+/// Adds a histogram of the points, in tenths of the maximum.
 fn distribution(page: &mut String, grades: &[(String, Grade)]) {
     let maximum = grades.iter().map(|(_, grade)| grade.maximum()).fold(0.0, f64::max);
     let mut points: Vec<f64> = grades.iter().map(|(_, grade)| grade.points()).collect();
@@ -72,12 +73,12 @@ fn distribution(page: &mut String, grades: &[(String, Grade)]) {
     page.push_str("</table>\n");
 }
 
-/// The share of the submissions that passes each test.
+/// Adds the fraction of submissions that pass each test.
 fn tests(page: &mut String, grades: &[(String, Grade)]) {
     page.push_str("<h2>Tests</h2>\n<table>\n<tr><th>part<th>test<th>passed<th>\n");
     let Some((_, first)) = grades.first() else { return page.push_str("</table>\n") };
     for (index, item) in first.items.iter().enumerate() {
-        // All have the same tests.
+        // All submissions have the same tests.
         let passed = grades.iter().filter(|(_, grade)| grade.items[index].points == item.maximum).count();
         let share = passed as f64 / grades.len() as f64;
         let (package, name) = (item.package, escaped(&item.name));
@@ -87,7 +88,7 @@ fn tests(page: &mut String, grades: &[(String, Grade)]) {
     page.push_str("</table>\n");
 }
 
-/// Lateness and points that are set by hand, if there are any.
+/// Adds lateness and manually set points, if there are any.
 fn notes(page: &mut String, grades: &[(String, Grade)]) {
     let mut noted =
         grades.iter().map(|(name, grade)| (name, grade.notes())).filter(|(_, notes)| !notes.is_empty()).peekable();
@@ -102,7 +103,7 @@ fn notes(page: &mut String, grades: &[(String, Grade)]) {
     page.push_str("</table>\n");
 }
 
-/// The submissions that are like the published solutions, with the places side by side.
+/// Adds the submissions that resemble the published solutions, with the passages side by side.
 fn published(page: &mut String, pairs: &[Pair], sources: &Sources) {
     page.push_str(
         "<h2>Like the published solution</h2>\n<p>Compared are the parts of a submission, one by one, with the solutions that \
@@ -116,7 +117,7 @@ fn published(page: &mut String, pairs: &[Pair], sources: &Sources) {
     }
 }
 
-/// What many submissions have, once each.
+/// Adds code that many submissions share, once for each cluster.
 fn clusters(page: &mut String, clusters: &[Cluster], sources: &Sources) {
     page.push_str(
         "<h2>In many submissions</h2>\n<p>Code that was not given, and that more than 20 % of the class have in the same form: \
@@ -135,7 +136,7 @@ fn clusters(page: &mut String, clusters: &[Cluster], sources: &Sources) {
     }
 }
 
-/// The pairs, their places side by side.
+/// Adds the pairs of similar submissions, with the passages side by side.
 fn alike(page: &mut String, pairs: &[Pair], sources: &Sources) {
     page.push_str(
         "<h2>Submissions that are alike</h2>\n<p>Names, literals, comments and layout do not count, nor does code that was given or \
@@ -154,7 +155,7 @@ fn none_if(page: &mut String, is_empty: bool) {
     }
 }
 
-/// The places of a pair in a table of two columns.
+/// Adds a table with a pair's passages in two columns.
 fn side_by_side(page: &mut String, summary: &str, pair: &Pair, sources: &Sources) {
     let [first, second] = &pair.names;
     let (a, b) = (escaped(first), escaped(second));
@@ -171,7 +172,7 @@ fn title(Place { file, lines }: &Place) -> String {
     escaped(&format!("{}, lines {} to {}", file.display(), lines.start(), lines.end()))
 }
 
-/// The lines of a place.
+/// Returns the lines of a passage.
 fn lines_of(name: &str, Place { file, lines }: &Place, sources: &Sources) -> String {
     let text = sources.get(name).and_then(|files| files.get(file)).map_or("", String::as_str);
     let lines: Vec<String> =
@@ -235,7 +236,8 @@ mod tests {
         ] {
             assert!(page.contains(part), "no {part:?} in\n{page}");
         }
-        // Its policy comes before anything else, and all of the page agrees with it: there is nothing to load or run.
+        // The content security policy comes first, and the whole page conforms to it: there is
+        // nothing to load or run.
         let policy =
             page.find("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src").unwrap();
         assert!(policy < page.find("<title>").unwrap());

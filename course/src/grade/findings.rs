@@ -1,6 +1,7 @@
-//! What a person should look at, found in the tokens of the sources: findings, not verdicts.
+//! Findings in the tokens of the sources, for a person to look at. They are not verdicts.
 //!
-//! Tokens have what is written in macros as well, and no syntax tree is deep enough to overflow a parser's stack.
+//! Token streams include the contents of macros, and no syntax tree can get deep enough to overflow
+//! a parser's stack.
 
 mod calls;
 mod imports;
@@ -15,7 +16,7 @@ use self::imports::Imports;
 use super::submission::Sources;
 use crate::starter::Part;
 
-/// The findings in all sources that are compiled, in the order of the parts and of their files.
+/// Returns the findings in all compiled sources, in the order of the parts and their files.
 pub(super) fn find(sources: &Sources) -> Vec<String> {
     let ignored = sources.ignored.iter();
     let mut all: Vec<String> = ignored
@@ -32,7 +33,7 @@ pub(super) fn find(sources: &Sources) -> Vec<String> {
 
 fn of_package(sources: &[(PathBuf, String)], all: &mut Vec<String>) {
     let (mut files, mut imports, mut functions) = (Vec::new(), Imports::default(), Vec::new());
-    // Programs are given, and not compiled.
+    // The programs are given and not compiled.
     for (path, text) in sources.iter().filter(|(path, _)| !path.ends_with("src/main.rs")) {
         match text.parse::<TokenStream>() {
             Ok(tokens) => {
@@ -49,10 +50,10 @@ fn of_package(sources: &[(PathBuf, String)], all: &mut Vec<String>) {
     all.extend(calls::where_loops_were_asked_for(&functions));
 }
 
-/// Maximum depth of brackets that are visited: the homework needs ten.
+/// Maximum nesting depth of brackets that is visited: the homework needs ten.
 const MAX_DEPTH: usize = 100;
 
-/// Names that a function of the homework does not need, and why they are of interest.
+/// Names that a function of the homework does not need, with the reason why they are of interest.
 const SUSPICIOUS: [(&[&str], &str); 12] = [
     (&["sleep", "sleep_ms", "sleep_until", "park", "park_timeout"], "it waits"),
     (&["exit", "abort"], "it ends the program"),
@@ -73,14 +74,14 @@ fn is_thread(name: &str) -> bool {
     matches!(name, "spawn" | "spawn_scoped")
 }
 
-/// Attributes that change what is compiled, or what calls it.
+/// Attributes that change what is compiled or linked, or that replace functions of the system.
 const ATTRIBUTES: [(&[&str], &str); 3] = [
     (&["path"], "it takes a file from elsewhere"),
     (&["link_section", "link", "link_name"], "it changes how the program is linked"),
     (&["no_mangle", "export_name", "global_allocator", "panic_handler"], "it replaces functions of the system"),
 ];
 
-/// Conditions that tell a GPU from a CPU. Kernels may have them.
+/// Conditions that distinguish a GPU from a CPU. Kernels may use them.
 const CONDITIONS: [(&[&str], &str); 1] =
     [(&["target_arch", "target_os"], "other code on another processor, outside of the kernels")];
 
@@ -88,7 +89,7 @@ fn why(table: &[(&[&str], &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| *why)
 }
 
-/// The name of an identifier, without `r#`.
+/// Name of an identifier, without `r#`.
 fn name_of(token: Option<&TokenTree>) -> Option<String> {
     let Some(TokenTree::Ident(ident)) = token else { return None };
     let name = ident.to_string();
@@ -108,7 +109,7 @@ fn is_separator(tokens: &[TokenTree], at: usize) -> bool {
     is_punct(tokens.get(at), ':') && is_punct(tokens.get(at + 1), ':')
 }
 
-/// What the tokens are within.
+/// Where the visited tokens are.
 #[derive(Clone, Copy, Default)]
 struct Context {
     is_attribute: bool,
@@ -120,7 +121,7 @@ struct Context {
 struct Finder<'a> {
     path: &'a Path,
     imports: &'a Imports,
-    /// The function that is visited, by its index.
+    /// Index of the function that is being visited.
     function: Option<usize>,
     functions: &'a mut Vec<Function>,
     found: &'a mut Vec<String>,
@@ -137,7 +138,8 @@ impl Finder<'_> {
         self.function = Some(self.functions.len() - 1);
     }
 
-    /// Visits tokens: the body of `fn NAME` is that function's, and a constant of a module is one up to its semicolon.
+    /// Visits tokens. The body of `fn NAME` belongs to that function. A constant of a module counts
+    /// as a function that ends at its semicolon.
     fn visit(&mut self, tokens: TokenStream, mut context: Context) {
         if context.depth > MAX_DEPTH {
             return self.add("brackets that are nested too deep to be looked at");
@@ -164,7 +166,7 @@ impl Finder<'_> {
                             }
                             let constant = name_of(tokens.get(if is_mutable { i + 2 } else { i + 1 }));
                             let constant = constant.filter(|name| !matches!(name.as_str(), "fn" | "unsafe" | "extern"));
-                            // Not `<const N: usize>`, and not `*const T`.
+                            // Excludes `<const N: usize>` and `*const T`.
                             let previous = i.checked_sub(1).and_then(|previous| tokens.get(previous));
                             let is_item = !matches!(previous, Some(TokenTree::Punct(punct)) if punct.as_char() != ';');
                             if let (None, true, Some(name)) = (outer, is_item, constant) {
@@ -199,7 +201,7 @@ impl Finder<'_> {
         self.function = outer;
     }
 
-    /// A name that is not a keyword's.
+    /// Records a name that is not a keyword.
     fn mention(&mut self, tokens: &[TokenTree], at: usize, name: &str, context: Context) {
         let (previous, next) = (at.checked_sub(1).and_then(|before| tokens.get(before)), tokens.get(at + 1));
         let is_macro = is_punct(next, '!') && !is_punct(tokens.get(at + 2), '=');
@@ -220,7 +222,7 @@ impl Finder<'_> {
         };
         let meanings = self.imports.meanings(name);
         let is_of_path = place != Place::Value || is_separator(tokens, at + 1) || context.is_import;
-        // Its workers are threads.
+        // The workers of this part are threads.
         let starts_threads = self.path.starts_with(Part::Augmentation.package());
         let is_kernel = self.path.ends_with("src/kernel.rs") || self.path.ends_with("src/kernels.rs");
         for meaning in &meanings {

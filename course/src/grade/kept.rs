@@ -1,8 +1,9 @@
-//! Results that are kept from one grading of a class to the next: only tests that are others, or of parts that are others, are
-//! run again.
+//! Results kept from one grading of a class to the next. Only tests that have changed, and tests of
+//! parts that have changed, run again.
 //!
-//! A result is found by the fingerprint of all that it depends on: the grader, the test, the part's files, the seed and the
-//! limits. Points, lateness and what is set by hand are applied to it each time.
+//! A result is found by the fingerprint of everything it depends on: the grader, the test, the
+//! part's files, the seed and the limits. Points, lateness and manual changes are applied to it
+//! each time.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,13 +24,13 @@ use super::submission::Form;
 use crate::starter::{files_below, read_text};
 use crate::workspace_root;
 
-/// What is kept, and what has changed since.
+/// Options for kept results and the changes since then.
 #[derive(Args)]
 pub(super) struct Options {
-    /// With --all: results are kept there, and what has not changed since is not run again
+    /// With --all: file in which results are kept; only what has changed since then runs again
     #[arg(long, value_name = "FILE.json", requires = "all")]
     keep: Option<PathBuf>,
-    /// With --keep: a table of the submissions and tests whose points have changed since
+    /// With --keep: a table of the submissions and tests with changed points
     #[arg(long, value_name = "FILE.csv", requires = "keep")]
     changes: Option<PathBuf>,
 }
@@ -39,14 +40,14 @@ pub(super) struct Kept {
     file: PathBuf,
     changes: Option<PathBuf>,
     old: File,
-    /// Whether `old` is of another grader, so that all tests are run again.
+    /// Whether `old` comes from another grader version, which requires running all tests again.
     is_other_grader: bool,
     /// Fingerprint of the grader.
     grader: String,
     seed: u32,
-    /// Fingerprint of what all results share beside the grader.
+    /// Fingerprint of everything else that all results share.
     settings: String,
-    /// Fingerprints of the tests by their packages and names.
+    /// Fingerprints of the tests, by package and name.
     tests: BTreeMap<(&'static str, String), String>,
     recalled: Cell<usize>,
 }
@@ -58,12 +59,12 @@ struct File {
     /// The seed of the tests' inputs.
     #[serde(default)]
     seed: Option<u32>,
-    /// Feedback, empty if the test passed, by the result's fingerprint.
+    /// Feedback by the result's fingerprint; empty if the test passed.
     results: BTreeMap<String, String>,
     class: BTreeMap<String, Points>,
 }
 
-/// The points of a submission: those that count, and those of each test, of 100.
+/// Points of a submission: the final points, and the points of each test, out of 100.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Points {
@@ -72,18 +73,18 @@ struct Points {
 }
 
 impl Options {
-    /// The files, which are no submissions.
+    /// Files that are not submissions.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
         self.keep.iter().chain(&self.changes).map(PathBuf::as_path)
     }
 
-    /// The files that are written, each with its option.
+    /// Output files, each with its option.
     pub(super) fn outputs(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let options = [("--keep", &self.keep), ("--changes", &self.changes)];
         options.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)))
     }
 
-    /// The seed of earlier gradings, if there are any.
+    /// Seed of earlier gradings, if there are any.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -91,7 +92,7 @@ impl Options {
         Ok(self.file()?.and_then(|file| file.seed))
     }
 
-    /// What is kept; `None` if there is no file of it.
+    /// Reads the kept results; `None` if the file does not exist.
     fn file(&self) -> Result<Option<File>> {
         let Some(file) = self.keep.as_deref().filter(|file| file.exists()) else { return Ok(None) };
         let kept = serde_json::from_str(&read_text(file)?)
@@ -99,8 +100,9 @@ impl Options {
         Ok(Some(kept))
     }
 
-    /// The results of earlier gradings; `None` if none are kept. `dependencies` are the crates that tests and submissions are
-    /// compiled with, `settings` what else, with the seed, results depend on.
+    /// Reads the results of earlier gradings; `None` if no results are kept. `dependencies` are the
+    /// crates that tests and submissions are compiled with. `settings` is everything else that
+    /// results depend on, including the seed.
     ///
     /// # Errors
     /// If a file cannot be read.
@@ -135,13 +137,13 @@ impl Options {
 }
 
 impl Kept {
-    /// A line if all tests are run again.
+    /// A line that explains why all tests run again, if they do.
     pub(super) fn note(&self) -> Option<String> {
         let line = || format!("the grader has changed since {}: all tests are run again", self.file.display());
         self.is_other_grader.then(line)
     }
 
-    /// The result of a test on a part, if it is kept.
+    /// The kept result of a test on a part, if there is one.
     pub(super) fn recall(&self, test: &Test, part: &GradedPart) -> Option<Item> {
         let feedback = self.old.results.get(&self.fingerprint(test.part.package(), &test.name, part)?)?;
         self.recalled.set(self.recalled.get() + 1);
@@ -161,8 +163,8 @@ impl Kept {
         Some(fingerprint(&texts))
     }
 
-    /// Keeps the results of a class, and writes the table of what has changed. `parts` are the results that have been recalled or
-    /// run. The lines say how many.
+    /// Keeps the results of a class, and writes the table of changes. `parts` are the results that
+    /// were recalled or computed. The returned lines say how many.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -204,8 +206,8 @@ impl Kept {
     }
 }
 
-/// The points that differ: the submission, the test or `points`, before, and after. One of them is empty where a submission or
-/// test is not in both.
+/// Points that differ: the submission, the test or `points`, the old value, and the new value. A
+/// value is empty if the submission or test exists only on the other side.
 fn changes(old: &BTreeMap<String, Points>, new: &BTreeMap<String, Points>) -> Vec<[String; 4]> {
     let written = |points: Option<f64>| points.map_or_else(String::new, |points| points.to_string());
     let mut rows = Vec::new();
@@ -226,7 +228,7 @@ fn changes(old: &BTreeMap<String, Points>, new: &BTreeMap<String, Points>) -> Ve
     rows
 }
 
-/// SHA-256 of texts, none of which can be taken for the end of another.
+/// SHA-256 of several texts, encoded without ambiguity about where each ends.
 fn fingerprint(texts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for text in texts {
@@ -236,8 +238,8 @@ fn fingerprint(texts: &[&str]) -> String {
     hex::encode(hash.finalize())
 }
 
-/// The fingerprint of the grader: its sources, the starter's, and the crates that are compiled with them. Tests and points
-/// are not part of it.
+/// Fingerprint of the grader: its sources, the starter's sources, and the crates compiled with
+/// them. Tests and points are not included.
 fn grader(dependencies: &[PathBuf]) -> Result<String> {
     let course = workspace_root().join("course");
     let is_test = |file: &Path| {
@@ -268,7 +270,8 @@ fn grader(dependencies: &[PathBuf]) -> Result<String> {
     Ok(hex::encode(hash.finalize()))
 }
 
-/// What a test's result depends on in the files of tests: the test, and what is no test.
+/// Texts that a test's result depends on: the test itself, and the code outside tests in the test
+/// files.
 fn texts_of(test: &Test) -> Result<Vec<String>> {
     let Test { part, program, name, .. } = test;
     let course = workspace_root().join("course");
@@ -287,14 +290,14 @@ fn texts_of(test: &Test) -> Result<Vec<String>> {
     })
 }
 
-/// A file of tests without comments and without other tests.
+/// A test file without comments and without other tests.
 fn only(text: &str, test: Option<&str>) -> String {
     let mut kept = String::new();
     let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//")).peekable();
     while let Some(line) = lines.next() {
         let name_of = |line: &&str| line.strip_prefix("fn ").and_then(|rest| rest.split('(').next()).map(str::to_owned);
         if line == "#[test]" && lines.peek().and_then(name_of).as_deref() != test {
-            // The end of a function is at the beginning of its line.
+            // The closing brace of a function is at the beginning of its line.
             lines.by_ref().find(|line| *line == "}");
         } else {
             kept.push_str(line);
@@ -367,7 +370,7 @@ mod tests {
             [again.recall(first, &files), again.recall(second, &files)],
             [Some(items[0].clone()), Some(items[1].clone())]
         );
-        // Points are those of now.
+        // The points are always the current ones.
         let dearer = Test { points: 9.0, ..first.clone() };
         assert_eq!(again.recall(&dearer, &files).map(|item| item.points), Some(9.0));
         let other = part("fn g() {}", Form::Starter);
@@ -381,7 +384,7 @@ mod tests {
         assert!(new_grader.note().unwrap().ends_with("all tests are run again"));
         assert_eq!(new_grader.recall(first, &files), None);
 
-        // The second test is repaired, and a person has set the total of another submission.
+        // The second test is fixed, and a person has set the total of another submission.
         let mut graded = again.recall(first, &files).into_iter().collect::<Vec<_>>();
         graded.push(Item::passed(second));
         let mut other = Grade::new(graded.clone(), 10.0, Vec::new());

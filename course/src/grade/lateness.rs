@@ -1,4 +1,4 @@
-//! Due dates, a grace period, and the factors by which late submissions count.
+//! Due dates, a grace period, and factors for the points of late submissions.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,16 +14,16 @@ use crate::starter::read_text;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment(i64);
 
-/// What a late submission loses: a file of `cargo course grade --late`.
+/// The rules for late submissions: a file for `cargo course grade --late`.
 #[derive(Debug)]
 pub(super) struct Policy {
     due: Moment,
-    /// Minutes by which `due` is ahead of UTC; times without an offset have this one.
+    /// Offset of `due` from UTC in minutes, east positive; used for times without an offset.
     offset: i16,
-    /// Seconds after the due date in which a submission is still in time.
+    /// Seconds after the due date in which a submission is still on time.
     grace: i64,
     factors: Vec<Factor>,
-    /// Due dates of single submissions by their names.
+    /// Due dates of individual submissions, by name.
     extensions: BTreeMap<String, Moment>,
 }
 
@@ -38,7 +38,7 @@ struct File {
     extensions: BTreeMap<String, Datetime>,
 }
 
-/// A submission that is at most `hours` late has its points times `factor`.
+/// Multiplies the points of a submission that is at most `hours` late by `factor`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Factor {
@@ -49,10 +49,10 @@ struct Factor {
 /// When a submission was handed in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum HandIn {
-    /// There is no time: it counts as in time.
+    /// The time is unknown: the submission counts as on time.
     Unknown,
     InTime,
-    /// Hours after the due date, of which the grace period is a part, and what its points are multiplied by.
+    /// Hours after the due date, including the grace period, and the factor for the points.
     Late {
         hours: f64,
         factor: f64,
@@ -69,10 +69,10 @@ impl HandIn {
 }
 
 impl Policy {
-    /// Reads a file. `due` replaces its due date.
+    /// Reads a policy file. `due` replaces its due date.
     ///
     /// # Errors
-    /// If it cannot be read, has no due date, or factors that are not in order.
+    /// If the file cannot be read, has no due date, or its factors are not in order.
     pub(super) fn read(file: &Path, due: Option<&str>) -> Result<Self> {
         Self::of_text(&read_text(file)?, due).with_context(|| file.display().to_string())
     }
@@ -116,15 +116,15 @@ impl Policy {
         Ok(Self { due, offset, grace: i64::from(grace_minutes) * 60, factors, extensions: until })
     }
 
-    /// The names of submissions that have their own due dates.
+    /// Names of the submissions with their own due dates.
     pub(super) fn extended(&self) -> impl Iterator<Item = &str> {
         self.extensions.keys().map(String::as_str)
     }
 
-    /// Reads a table of `name` and `time`.
+    /// Reads a table with the columns `name` and `time`.
     ///
     /// # Errors
-    /// If it cannot be read, or a row has no time or a name again.
+    /// If the table cannot be read, or a row has an invalid time or a repeated name.
     pub(super) fn times(&self, file: &Path) -> Result<BTreeMap<String, Moment>> {
         let sheet = Sheet::read(file)?;
         let [name, time] = sheet.columns(["name", "time"])?;
@@ -142,12 +142,13 @@ impl Policy {
         Ok(times)
     }
 
-    /// A time as RFC 3339 writes it, also without seconds and without an offset.
+    /// Parses a time in RFC 3339 format; seconds and offset are optional.
     pub(super) fn time(&self, text: &str) -> Option<Moment> {
         moment(text.trim().parse().ok()?, self.offset)
     }
 
-    /// A time as Moodle writes it in English: "Monday, 1 June 2026, 2:14 PM", "Monday, June 1, 2026, 14:14".
+    /// Parses a time in Moodle's English format: "Monday, 1 June 2026, 2:14 PM", "Monday, June 1,
+    /// 2026, 14:14".
     pub(super) fn time_in_words(&self, text: &str) -> Option<Moment> {
         const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
         let text = text.to_lowercase();
@@ -158,7 +159,7 @@ impl Policy {
                 _ if word.contains(':') => clock = word.split_once(':'),
                 _ if word.len() == 4 && word.parse::<i64>().is_ok() => year = Some(word),
                 _ if word.parse::<u8>().is_ok() => day = Some(word.parse::<u8>().ok()?),
-                // No day of the week begins as a month does.
+                // No name of a weekday begins like a month's.
                 _ => month = MONTHS.iter().position(|month| word.starts_with(month)).or(month),
             }
         }
@@ -172,7 +173,7 @@ impl Policy {
         self.time(&format!("{}-{:02}-{:02}T{hour:02}:{minute}", year?, month? + 1, day?))
     }
 
-    /// How late a submission is.
+    /// Returns how late a submission is.
     pub(super) fn of(&self, name: &str, time: Option<Moment>) -> HandIn {
         let Some(Moment(time)) = time else { return HandIn::Unknown };
         let Moment(due) = self.extensions.get(name).copied().unwrap_or(self.due);
@@ -185,7 +186,8 @@ impl Policy {
     }
 }
 
-/// A date with a time of day; without an offset, it has that of `offset` minutes. None if one is missing.
+/// Converts a date with a time of day. `offset`, in minutes, applies if it has no offset of its
+/// own. `None` if the date or the time is missing.
 fn moment(time: Datetime, offset: i16) -> Option<Moment> {
     let Datetime { date: Some(date), time: Some(clock), offset: own } = time else { return None };
     let offset = match own {
@@ -198,8 +200,9 @@ fn moment(time: Datetime, offset: i16) -> Option<Moment> {
     Some(Moment(days * 86400 + minutes * 60 + i64::from(clock.second.unwrap_or(0))))
 }
 
-/// Days since 1970-01-01 in the Gregorian calendar: years begin in March, so that a leap day is their last.
-/// Formula: Hinnant, "chrono-Compatible Low-Level Date Algorithms", `days_from_civil`.
+/// Days since 1970-01-01 in the Gregorian calendar. Years begin in March here, which makes a leap
+/// day the last day of its year. Formula: Hinnant, "chrono-Compatible Low-Level Date Algorithms",
+/// `days_from_civil`.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
@@ -221,7 +224,7 @@ mod tests {
 
     #[test]
     fn grade_knows_the_seconds_of_dates() {
-        // `date -u -d TIME +%s`.
+        // Expected values from `date -u -d TIME +%s`.
         for (text, seconds) in [
             ("1970-01-01T00:00:00Z", 0),
             ("1969-12-31T23:59:59Z", -1),
@@ -250,7 +253,7 @@ mod tests {
         assert_eq!(late("ill.zip", "2026-11-23 23:59"), HandIn::InTime);
         assert_eq!(late("ill.zip", "2026-11-28 23:59"), HandIn::Late { hours: 24.0, factor: 0.9 });
         assert_eq!(Policy::of_text(FILE, None).unwrap().of("ann.zip", None), HandIn::Unknown);
-        // A platform's due date comes before the file's.
+        // The platform's due date takes precedence over the file's.
         let policy = Policy::of_text(FILE, Some("2026-11-30T00:00:00.000000-08:00")).unwrap();
         assert_eq!(policy.of("ann.zip", policy.time("2026-11-30T08:10:00Z")), HandIn::InTime);
     }

@@ -1,21 +1,21 @@
-//! What a student reads of the compiler's messages: its errors, without texts that a macro has put there.
+//! The compiler's errors as shown to a student, without texts that come from macros.
 //!
-//! `compile_error!(include_str!("/a/file"))` would show a file of the grader's machine.
+//! Otherwise `compile_error!(include_str!("/a/file"))` would show a file on the grader's machine.
 
 use std::path::Path;
 
-/// Maximum number of errors, and of characters of each.
+/// Maximum number of errors, and maximum number of characters per error.
 const MAX_ERRORS: usize = 5;
 const MAX_LENGTH: usize = 300;
 
-/// An error: its place, or none, and what it says.
+/// An error: its location, if any, and its text.
 struct Message<'a> {
     place: Option<&'a str>,
     text: &'a str,
 }
 
-/// The first errors in cargo's messages on a package in a workspace. Those of a kernel, which its build script prints, are a line and its
-/// place.
+/// Returns the first errors in cargo's messages about a package of a workspace. Errors of a kernel,
+/// which its build script prints, consist of a line and its location.
 pub(super) fn errors_in(messages: &str, package: &str, workspace: &Path) -> String {
     let of_kernels = format!("error: {package}@0.1.0: ");
     let kernels = || messages.lines().filter_map(|line| line.strip_prefix(&of_kernels));
@@ -28,10 +28,11 @@ pub(super) fn errors_in(messages: &str, package: &str, workspace: &Path) -> Stri
         }
     }
     if errors.is_empty() {
-        // Other lines are of a longer message, which may be a file.
+        // Other lines belong to a longer message, which may be the text of a file.
         errors.extend(messages.lines().filter_map(of_line));
     }
-    // A macro's text may have lines that look like errors, after the place of its own.
+    // A macro's text may contain lines that look like errors, but they come after the location of
+    // the real one.
     let has_places = errors.iter().any(|error| error.place.is_some());
     errors.retain(|error| error.place.is_some() == has_places);
     let folders = [workspace.to_owned(), workspace.join(package)];
@@ -43,7 +44,7 @@ pub(super) fn errors_in(messages: &str, package: &str, workspace: &Path) -> Stri
     shown.collect::<Vec<_>>().join("\n")
 }
 
-/// The error in a line of cargo's short messages: `error…`, or `FILE:LINE:COLUMN: error…`.
+/// Parses an error in a line of cargo's short messages: `error…`, or `FILE:LINE:COLUMN: error…`.
 fn of_line(line: &str) -> Option<Message<'_>> {
     if line.starts_with("error") {
         return Some(Message { place: None, text: line });
@@ -53,7 +54,7 @@ fn of_line(line: &str) -> Option<Message<'_>> {
     position(place).map(|_| Message { place: Some(place), text })
 }
 
-/// The file, the line and the column of a place.
+/// Splits a location into file, line and column.
 fn position(place: &str) -> Option<(&str, usize, usize)> {
     let mut words = place.rsplitn(3, ':');
     let (column, line, file) = (words.next()?, words.next()?, words.next()?);
@@ -63,7 +64,7 @@ fn position(place: &str) -> Option<(&str, usize, usize)> {
 impl Message<'_> {
     fn shown(&self, folders: &[std::path::PathBuf]) -> String {
         let text = match self.place.and_then(|place| macro_at(place, folders)) {
-            // An error with a code is the compiler's own.
+            // An error with a code comes from the compiler itself.
             Some(name) if !self.text.starts_with("error[") && !is_unknown(self.text, &name) => {
                 format!("error: the macro {name}! fails")
             }
@@ -73,12 +74,12 @@ impl Message<'_> {
     }
 }
 
-/// Whether an error says that there is no such macro.
+/// Whether an error says that the macro does not exist.
 fn is_unknown(text: &str, name: &str) -> bool {
     text == format!("error: cannot find macro `{name}` in this scope")
 }
 
-/// The name of the macro that is called at a place of a source.
+/// Returns the name of the macro called at a location in a source file.
 fn macro_at(place: &str, folders: &[std::path::PathBuf]) -> Option<String> {
     let (file, line, column) = position(place)?;
     let text = folders.iter().find_map(|folder| std::fs::read_to_string(folder.join(file)).ok())?;
@@ -87,13 +88,13 @@ fn macro_at(place: &str, folders: &[std::path::PathBuf]) -> Option<String> {
     let end = rest.find(|letter| !is_of_path(letter)).unwrap_or(rest.len());
     let (path, after) = rest.split_at(end);
     let name = path.rsplit(':').next()?;
-    // Whatever is between the name and its mark, the call may be a macro's.
+    // Whatever stands between the name and its `!`, this may be a macro call.
     let is_call = after.trim_start().starts_with('!') && !after.trim_start().starts_with("!=");
     let is_passed_on = path.starts_with('$') || name == "compile_error";
     (!name.is_empty() && (is_call || is_passed_on)).then(|| name.to_owned())
 }
 
-/// A text with `"…"` in place of what is quoted.
+/// Replaces quoted text with `"…"`.
 fn without_quoted(text: &str) -> String {
     let mut parts = text.split('"');
     let mut shown = parts.next().unwrap_or_default().to_owned();

@@ -15,16 +15,16 @@ pub(super) struct Test {
     pub(super) program: Program,
     pub(super) name: String,
     pub(super) points: f64,
-    /// Whether it compares times, for which it needs more than one core.
+    /// Whether the test compares times. Such a test needs more than one core.
     pub(super) is_timed: bool,
 }
 
 /// The test program that a test belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
-    /// The tests that students have and those of `grading/PACKAGE/hidden.rs`.
+    /// The students' own tests, and the tests in `grading/PACKAGE/hidden.rs`.
     Source,
-    /// `grading/PACKAGE/ptx.rs`, on the kernels' PTX, for which it needs a toolchain.
+    /// `grading/PACKAGE/ptx.rs`, which tests the kernels' PTX and needs a PTX toolchain.
     Ptx,
 }
 
@@ -58,7 +58,7 @@ struct Row {
     needs: Option<Need>,
 }
 
-/// What a test needs of the grading machine.
+/// Requirement of a test on the grading machine.
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum Need {
@@ -66,10 +66,11 @@ enum Need {
     Ptx,
 }
 
-/// The tests of `file`, or of `grading/points.toml`.
+/// Returns the tests of `file`, or of `grading/points.toml`.
 ///
 /// # Errors
-/// If it cannot be read, names a test that does not exist or one twice, or has points that are not above 0.
+/// If the file cannot be read, names a test that does not exist, names one twice, or has points
+/// that are not above 0.
 pub(super) fn tests(file: Option<&Path>) -> Result<Vec<Test>> {
     let own = workspace_root().join("course/grading/points.toml");
     let file = file.unwrap_or(&own);

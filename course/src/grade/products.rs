@@ -1,4 +1,4 @@
-//! What compilations leave in their target folder.
+//! Files that compilations leave in their target folder.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The files and folders of a folder at one time.
+/// Snapshot of the files and folders in a folder.
 pub(super) struct Products {
     folder: PathBuf,
     files: HashMap<PathBuf, Option<Stamp>>,
 }
 
-/// What differs when a file is written again: its number, its bytes, and its time in seconds and nanoseconds.
+/// Metadata that changes when a file is rewritten: its inode, its length, and its time in seconds
+/// and nanoseconds.
 type Stamp = (u64, u64, i64, i64);
 
 fn stamp_of(metadata: &Metadata) -> Stamp {
@@ -25,8 +26,8 @@ impl Products {
         Ok(Self { folder: folder.to_owned(), files: files_in(folder)?.into_iter().collect() })
     }
 
-    /// Removes the folders that were not there, and the files that were not or were others: what a submission was compiled to. The compiler of the next one
-    /// cannot include it.
+    /// Removes folders and files that are new or changed since the snapshot, which are the
+    /// compilation products of a submission. The next submission's compilation cannot include them.
     ///
     /// # Errors
     /// If a file cannot be removed.
@@ -34,7 +35,7 @@ impl Products {
         for (path, stamp) in files_in(&self.folder)? {
             let removed = match (self.files.get(&path) == Some(&stamp), stamp) {
                 (true, _) => Ok(()),
-                // With all in it, which follows.
+                // Removes the folder with its contents, which come later in the list.
                 (false, None) => std::fs::remove_dir_all(&path),
                 (false, Some(_)) => std::fs::remove_file(&path),
             };
@@ -49,7 +50,8 @@ impl Products {
     }
 }
 
-/// The files and links below a folder, and its folders, which have no stamp, before what is in them.
+/// Lists the files and links below a folder, and its subfolders, which have no stamp. A folder
+/// comes before its contents.
 fn files_in(folder: &Path) -> Result<Vec<(PathBuf, Option<Stamp>)>> {
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -80,7 +82,7 @@ mod tests {
         }
         let products = Products::of(folder.path()).unwrap();
         products.restore().unwrap();
-        // One is written again, one in place of another, one is new, and one is a link.
+        // One file is rewritten, one is replaced by another, one is new, and one is a link.
         std::fs::write(file("a.ptx"), "other").unwrap();
         std::fs::write(file("new"), "debug/runner").unwrap();
         std::fs::rename(file("new"), file("debug/runner")).unwrap();

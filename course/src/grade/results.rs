@@ -1,4 +1,4 @@
-//! The results of a submission, and their formats.
+//! Results of a submission, and their output formats.
 
 use std::fmt;
 
@@ -37,40 +37,41 @@ impl Item {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Grade {
     pub(super) items: Vec<Item>,
-    /// Points of all tests of the graded parts, also of those that this machine cannot run; written as 100.
+    /// Points of all tests of the graded parts, including tests that this machine cannot run. This
+    /// sum is shown as 100.
     pub(super) whole: f64,
-    /// What a person should look at.
+    /// Findings for a person to look at.
     pub(super) findings: Vec<String>,
-    /// When it was handed in; `None` if lateness does not count.
+    /// Time of handing in; `None` if lateness does not count.
     pub(super) hand_in: Option<HandIn>,
     /// Points that a person has set.
     pub(super) by_hand: Vec<ByHand>,
-    /// The seed of the tests' inputs, with which they can be made again.
+    /// Seed of the tests' inputs, with which the inputs can be reproduced.
     pub(super) seed: Option<u32>,
-    /// Whether the grader has failed, so that the points say nothing.
+    /// Whether the grader has failed, which makes the points meaningless.
     pub(super) is_error_of_grader: bool,
 }
 
-/// Points that a person has set, in place of those of the tests.
+/// Points set by a person, which replace the points of the tests.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ByHand {
     pub(super) target: Target,
-    /// Of 100, as they are written.
+    /// Points out of 100, as shown.
     pub(super) points: f64,
-    /// The points that they replace.
+    /// The replaced points.
     before: f64,
-    /// Who has set them, and why.
+    /// Who set the points, and why.
     why: String,
 }
 
-/// What points are set for; in the order in which they are set.
+/// Target of manually set points, in the order in which they are set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Target {
     /// A test's package and name.
     Test(&'static str, String),
     /// A part's package.
     Part(&'static str),
-    /// The sum of all, after what is lost by lateness.
+    /// The sum of all points, after lateness is deducted.
     Total,
 }
 
@@ -96,7 +97,7 @@ impl Grade {
         Self { items, whole, findings, hand_in: None, by_hand: Vec::new(), seed: None, is_error_of_grader: false }
     }
 
-    /// The points that count: those that were earned, less what is lost by lateness.
+    /// Final points: the earned points minus the loss for lateness.
     pub(super) fn points(&self) -> f64 {
         let total = self.by_hand.iter().find(|set| set.target == Target::Total);
         let factor = self.hand_in.map_or(1.0, HandIn::factor);
@@ -108,7 +109,7 @@ impl Grade {
         self.scaled(self.sum())
     }
 
-    /// The sum of all tests and of the parts whose points are set, not scaled.
+    /// Sum over all tests and over the parts with manually set points, not scaled.
     fn sum(&self) -> f64 {
         let is_of_tests = |item: &&Item| self.set_for(item.package).is_none();
         let of_tests: f64 = self.items.iter().filter(is_of_tests).map(|item| item.points).sum();
@@ -116,13 +117,14 @@ impl Grade {
         of_tests + of_parts.map(|set| set.points * self.whole / 100.0).sum::<f64>()
     }
 
-    /// What a person has set for a part.
+    /// Points that a person has set for a part.
     fn set_for(&self, package: &str) -> Option<f64> {
         let set = self.by_hand.iter().find(|set| matches!(set.target, Target::Part(part) if part == package));
         set.map(|set| set.points)
     }
 
-    /// Sets points, which are of 100, by hand. Those of tests are set before those of parts, the total is last.
+    /// Sets points, out of 100, by hand. Callers set points of tests first, then of parts, then the
+    /// total.
     pub(super) fn set(&mut self, target: &Target, points: f64, why: &str) {
         let before = match target {
             Target::Test(package, name) => {
@@ -141,7 +143,7 @@ impl Grade {
         self.by_hand.push(ByHand { target: target.clone(), points, before, why: why.to_owned() });
     }
 
-    /// Lines on lateness and on points that are set by hand.
+    /// Lines about lateness and manually set points.
     pub(super) fn notes(&self) -> Vec<String> {
         let lateness = match self.hand_in {
             Some(HandIn::Unknown) => Some("the time of handing in is unknown: graded as in time".to_owned()),
@@ -157,21 +159,22 @@ impl Grade {
         self.scaled(self.items.iter().map(|item| item.maximum).sum())
     }
 
-    /// The points of one part; none if it is not graded.
+    /// Points of one part; `None` if the part is not graded.
     fn points_of(&self, part: Part) -> f64 {
         let of_tests = || self.items.iter().filter(|item| item.package == part.package()).map(|item| item.points).sum();
         self.set_for(part.package()).unwrap_or_else(|| self.scaled(of_tests()))
     }
 
-    /// Points as they are written: of 100, with two decimals. A sum is exact if it is scaled as a whole.
+    /// Scales points as shown: out of 100, with two decimals. A sum is exact if it is scaled as a
+    /// whole.
     pub(super) fn scaled(&self, points: f64) -> f64 {
         hundredths(points * 100.0 / self.whole)
     }
 
-    /// Lines for a student: the points of each test, and why they are lost.
+    /// Text for a student: the points of each test, and why points are lost.
     pub(super) fn to_text(&self) -> String {
         let mut text = String::new();
-        // One compile error is the feedback of all tests of a part.
+        // A compile error is the feedback of all tests of a part, so it appears once.
         for group in self.items.chunk_by(|a, b| a.feedback == b.feedback) {
             for item in group {
                 let mark = if item.points == item.maximum { "[+]" } else { "[-]" };
@@ -185,7 +188,8 @@ impl Grade {
         text + &format!("{} of {} points\n", self.points(), self.maximum())
     }
 
-    /// The tests with their feedback. Several lines are written once, then the name of the test that has them.
+    /// Tests with their feedback. Multi-line feedback appears once; later tests refer to the first
+    /// test that has it.
     fn outputs(&self) -> impl Iterator<Item = (&Item, String)> {
         let groups = self.items.chunk_by(|a, b| a.feedback == b.feedback);
         groups.flat_map(|group| {
@@ -197,7 +201,7 @@ impl Grade {
         })
     }
 
-    /// Why parts have no points, in one line; empty if all have some.
+    /// Why parts have no points, in one line; empty if all parts have some.
     pub(super) fn reason(&self) -> String {
         let parts: Vec<&[Item]> = self.items.chunk_by(|a, b| a.package == b.package).collect();
         let reason_of = |part: &[Item]| {
@@ -242,7 +246,7 @@ impl Grade {
         format!("{results:#}\n")
     }
 
-    /// JUnit's XML, as the schema junit-10.xsd of Jenkins' xUnit plugin has it.
+    /// JUnit XML according to the schema junit-10.xsd of Jenkins' xUnit plugin.
     pub(super) fn to_junit(&self) -> String {
         let failures = self.items.iter().filter(|item| item.points < item.maximum).count();
         let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
@@ -267,11 +271,11 @@ impl Grade {
     }
 }
 
-/// The table of a class: a row for each submission, with the points of each part. Columns on lateness and on points that are
-/// set by hand are there if a submission has them.
+/// The table of a class: a row for each submission, with the points of each part. Columns for
+/// lateness and manually set points appear only if a submission needs them.
 ///
 /// # Errors
-/// If it cannot be written as CSV.
+/// If the table cannot be written as CSV.
 pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String> {
     let has_lateness = grades.iter().any(|(_, grade)| grade.hand_in.is_some());
     let has_by_hand = grades.iter().any(|(_, grade)| !grade.by_hand.is_empty());
@@ -308,11 +312,11 @@ pub(super) fn table(parts: &[Part], grades: &[(String, Grade)]) -> Result<String
     to_csv(b',', rows)
 }
 
-/// Maximum bytes of a test's feedback, and what follows one that was cut.
+/// Maximum length in bytes of a test's feedback, and the text appended to feedback that was cut.
 const MAX_FEEDBACK: usize = 4 << 10;
 const CUT: &str = "… (cut: it is longer than 4 KiB)";
 
-/// A feedback, whose text a submission may have made as long as it liked.
+/// Cuts long feedback: a submission controls its length.
 fn shortened(feedback: &str) -> String {
     if feedback.len() <= MAX_FEEDBACK {
         return feedback.to_owned();
@@ -321,12 +325,12 @@ fn shortened(feedback: &str) -> String {
     format!("{}{CUT}", &feedback[..end])
 }
 
-/// A number with two decimals at most.
+/// Rounds to at most two decimals.
 fn hundredths(number: f64) -> f64 {
     (number * 100.0).round() / 100.0
 }
 
-/// Text in an attribute of XML, without the characters that XML does not have.
+/// Escapes text for an XML attribute, replacing characters that XML does not allow.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::new();
     for letter in text.chars() {
@@ -348,7 +352,8 @@ mod tests {
     use super::*;
     use crate::grade::points::{Program, tests};
 
-    /// What Gradescope's specification of autograders has, as far as it is written here; other fields are errors.
+    /// The fields of Gradescope's autograder specification that are used here; other fields are
+    /// errors.
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "their types are checked")]
@@ -403,7 +408,7 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&grade.to_gradescope()).unwrap();
         assert_eq!((&json["score"], &json["tests"][1]["status"]), (&json!(7.0), &json!("failed")));
         assert_eq!((&json["tests"][0]["max_score"], &json["extra_data"]["seed"]), (&json!(7.0), &json!(4711)));
-        // A student's text does not have it.
+        // The student's text does not contain the seed.
         assert!(!grade.to_text().contains("4711"));
         let table = table(&[Part::Two], &[("ann".to_owned(), grade.clone())]).unwrap();
         assert!(table.lines().map(|row| row.rsplit_once(',').unwrap().1).eq(["\"seed\"", "\"4711\""]), "{table}");
@@ -415,7 +420,7 @@ mod tests {
 
     #[test]
     fn grade_writes_only_characters_that_xml_has() {
-        // XML 1.0, 2.2; a tab and a carriage return in an attribute would become blanks.
+        // XML 1.0, section 2.2. A tab or a carriage return in an attribute would become a space.
         let is_char =
             |letter: char| matches!(letter, '\n' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
         let all: String = (0..=u32::from(char::MAX)).filter_map(char::from_u32).collect();
@@ -424,7 +429,8 @@ mod tests {
         assert!(escaped.contains("\u{fffd}\u{fffd}\u{fffd}\u{10000}"));
         let (kept, replaced) =
             (all.chars().filter(|&letter| is_char(letter)).count(), escaped.matches('\u{fffd}').count());
-        // What XML has is kept, but for DEL and the controls of Latin-1, which it discourages.
+        // Characters allowed in XML are kept, except DEL and the Latin-1 control characters, which
+        // XML discourages.
         assert_eq!(replaced, all.chars().count() - kept + 33 + 1);
     }
 
@@ -514,7 +520,7 @@ mod tests {
         );
     }
 
-    /// A submission with 40 of 50 and of 50 points, by tests of 20 and 30 points.
+    /// A late submission with tests of 20, 30 and 50 points. The first test fails.
     fn late() -> Grade {
         let tests = [("a", Part::One, 2.0), ("b", Part::One, 3.0), ("c", Part::Two, 5.0)];
         let [a, b, c] = tests.map(|(name, part, points)| test(part, name, points));

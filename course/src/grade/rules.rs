@@ -1,5 +1,5 @@
-//! What counts beside the tests: lateness, and points that a person sets. Both are read again at each grading, so that they
-//! survive it.
+//! Rules besides the tests: lateness, and manually set points. Both are read again at each grading,
+//! so they survive it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,56 +16,58 @@ use super::sheet::Sheet;
 use super::worksheets::Worksheet;
 use crate::starter::{Part, read_text};
 
-/// The files on lateness and on points that are set by hand.
+/// The files about lateness and manually set points.
 #[derive(Args)]
 pub(super) struct Options {
-    /// Due date, grace period and the factors by which late submissions count, as docs/grading-reference.md has them
+    /// Due date, grace period and the factors for late submissions, in the format described in
+    /// docs/grading-reference.md
     #[arg(long, value_name = "FILE.toml")]
     late: Option<PathBuf>,
-    /// With --late: a table of submissions' names and the times when they were handed in
+    /// With --late: a table of the submissions' names and hand-in times
     #[arg(long, value_name = "FILE.csv", requires = "late")]
     times: Option<PathBuf>,
-    /// With --late: Gradescope's submission_metadata.json, which has the due date and when the submission was handed in
+    /// With --late: Gradescope's submission_metadata.json, which contains the due date and the
+    /// hand-in time
     #[arg(long, value_name = "FILE.json", requires = "late", conflicts_with_all = ["all", "times"])]
     metadata: Option<PathBuf>,
-    /// A table of points that are set by hand: name, test, points, reason, by
+    /// A table of manually set points: name, test, points, reason, by
     #[arg(long, value_name = "FILE.csv")]
     overrides: Option<PathBuf>,
 }
 
-/// What counts beside the tests.
+/// Rules that count besides the tests.
 pub(super) struct Rules {
     policy: Option<Policy>,
     times: BTreeMap<String, Moment>,
-    /// The time of a submission that is not in `times`.
+    /// Hand-in time of submissions that are not in `times`.
     time: Option<Moment>,
     overrides: Vec<Override>,
-    /// Places in the table of overrides, of tests or parts that are not graded here.
+    /// Locations of overrides for tests or parts that are not graded in this run.
     not_graded: Vec<String>,
 }
 
-/// A row of the table of points that are set by hand.
+/// A row of the table of manually set points.
 struct Override {
-    /// Where it is.
+    /// Location in the table.
     place: String,
     /// The submission's name.
     name: String,
     target: Target,
     points: f64,
-    /// Who, and the reason.
+    /// Who set the points, and the reason.
     why: String,
 }
 
 impl Options {
-    /// The files, which are no submissions.
+    /// Files that are not submissions.
     pub(super) fn files(&self) -> impl Iterator<Item = &Path> {
         [&self.late, &self.times, &self.metadata, &self.overrides].into_iter().flatten().map(PathBuf::as_path)
     }
 
-    /// Reads the files. Of tests, `graded` are those of the parts that are graded, `all` those that could be.
+    /// Reads the files. `graded` are the tests of the graded parts, `all` the tests of all parts.
     ///
     /// # Errors
-    /// If one is not as it should be.
+    /// If a file is invalid.
     pub(super) fn read(&self, all: &[Test], graded: &[Test]) -> Result<Rules> {
         let metadata = self.metadata.as_deref().map(Metadata::read).transpose()?;
         let due = metadata.as_ref().and_then(Metadata::due);
@@ -118,7 +120,7 @@ impl Rules {
                 .parse()
                 .ok()
                 .with_context(|| format!("{place}: {points:?} points are no number"))?;
-            // The maximum of a test is written with two decimals.
+            // The maximum of a test is shown with two decimals.
             let is_possible = (0.0..=maximum + 0.005).contains(&points);
             ensure!(is_possible, "{place}: {points} points, but {test} has 0 to {maximum:.2}");
             let (name, why) = (name.to_owned(), format!("{by}: {reason}"));
@@ -129,10 +131,10 @@ impl Rules {
         Ok(())
     }
 
-    /// Takes the times of handing in that a platform's table has, for submissions without another.
+    /// Takes hand-in times from a platform's table for submissions without one.
     ///
     /// # Errors
-    /// If one is no time.
+    /// If a time is invalid.
     pub(super) fn take_times(&mut self, worksheet: &Worksheet, names: &[String]) -> Result<()> {
         let Some(policy) = &self.policy else { return Ok(()) };
         for name in names {
@@ -143,10 +145,10 @@ impl Rules {
         Ok(())
     }
 
-    /// Lines on what is not used, of a class of submissions with these names.
+    /// Lines about unused entries, for a class with submissions of these names.
     ///
     /// # Errors
-    /// If points or a due date are for a submission that does not exist.
+    /// If points or a due date refer to a submission that does not exist.
     pub(super) fn unused(&self, names: &[String]) -> Result<Vec<String>> {
         let is_unknown = |name: &str| !names.iter().any(|known| known == name);
         if let Some(unknown) = self.overrides.iter().find(|set| is_unknown(&set.name)) {
@@ -167,7 +169,7 @@ impl Rules {
         Ok(lines)
     }
 
-    /// Applies lateness and points by hand to a submission's results.
+    /// Applies lateness and manually set points to a submission's results.
     pub(super) fn apply(&self, name: &str, mut grade: Grade) -> Grade {
         grade.hand_in = self.policy.as_ref().map(|policy| policy.of(name, self.times.get(name).copied().or(self.time)));
         for set in self.overrides.iter().filter(|set| set.name == name) {
@@ -177,7 +179,7 @@ impl Rules {
     }
 }
 
-/// What is used of Gradescope's submission_metadata.json.
+/// The fields used from Gradescope's submission_metadata.json.
 #[derive(Deserialize)]
 struct Metadata {
     created_at: String,
@@ -203,14 +205,14 @@ impl Metadata {
         serde_json::from_str(&text).with_context(|| format!("{} is no submission_metadata.json", file.display()))
     }
 
-    /// The due date of the student who hands in, or else that of the assignment.
+    /// Due date of the student who hands in, or otherwise of the assignment.
     fn due(&self) -> Option<&str> {
         let own = self.users.first().and_then(|user| user.assignment.as_ref()?.due_date.as_deref());
         own.or(self.assignment.due_date.as_deref())
     }
 }
 
-/// What a name in the table is: a test, a part's package, or `total`.
+/// Resolves a name in the table: a test, a part's package, or `total`.
 fn target_of(name: &str, tests: &[Test]) -> Result<Target> {
     if name == "total" {
         return Ok(Target::Total);

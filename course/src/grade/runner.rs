@@ -1,4 +1,5 @@
-//! A submission's process, beside the judge's, which neither starts nor ends it: each is in a sandbox of its own.
+//! A submission's process. The judge neither starts nor ends it: each process is in its own
+//! sandbox.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,18 +15,18 @@ use anyhow::{Context, Result};
 use super::points::Program;
 use super::sandbox::Sandbox;
 
-/// What the judge says of a program that has ended.
+/// The judge's message about a program that has ended.
 pub(super) const NO_RESULT: &str = "its program ends without a result";
 
-/// Maximum wait for the end of a process that the judge has seen end.
+/// Maximum time to wait for the end of a process that the judge has already seen end.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// A submission's process; it ends with this value.
+/// A submission's process, killed when this value is dropped.
 pub(super) struct Runner {
-    /// None for a test that calls no function.
+    /// `None` for a test that calls no function.
     process: Option<Child>,
     channel: Option<UnixStream>,
-    /// The file with what it prints.
+    /// The file with the process's output.
     pub(super) printed: PathBuf,
 }
 
@@ -33,7 +34,7 @@ impl Runner {
     /// Starts a submission's program for a test.
     ///
     /// # Errors
-    /// If it cannot be started.
+    /// If the program cannot be started.
     pub(super) fn new(sandbox: &Sandbox, test: Program, program: &Path, folder: &Path) -> Result<Self> {
         let printed = folder.join("printed");
         let output = File::create(&printed).with_context(|| format!("cannot write {}", printed.display()))?;
@@ -52,15 +53,15 @@ impl Runner {
         self.printed.clone().into_os_string()
     }
 
-    /// The judge's end of the socket, once.
+    /// Takes the judge's end of the socket; call it once.
     pub(super) fn channel(&mut self) -> Stdio {
         self.channel.take().map_or_else(Stdio::null, |channel| OwnedFd::from(channel).into())
     }
 
-    /// How it has ended by itself, in brackets.
+    /// Describes how the process ended on its own, in parentheses.
     ///
     /// # Errors
-    /// If its status cannot be read.
+    /// If the process's exit status cannot be read.
     pub(super) fn ending(&mut self) -> Result<String> {
         let Some(process) = &mut self.process else { return Ok(String::new()) };
         let start = Instant::now();

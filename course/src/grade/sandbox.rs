@@ -1,5 +1,5 @@
-//! Where a submission's code is compiled and runs: with limits, and by bubblewrap without network, without other files, without the grader's
-//! environment, and in a process space of its own that ends with it.
+//! Limits and isolation for compiling and running a submission's code. Bubblewrap isolates it from
+//! the network, other files and the grader's environment, in a PID namespace that ends with it.
 
 mod filter;
 
@@ -15,56 +15,59 @@ use child_process::Finished;
 use command_line::warn;
 use tempfile::NamedTempFile;
 
-/// Limits of a test: bytes of address space, bytes of a file, bytes of all files, open files, processes and threads. The filter of system
-/// calls keeps it at one process, so that no memory is there twice.
+/// Limits of a test: bytes of address space, bytes per file, bytes of all files, open files,
+/// processes and threads. The system-call filter allows only one process, so the memory limit holds
+/// for the whole submission.
 const MEMORY: u64 = 4 << 30;
 const OUTPUT: u64 = 1 << 20;
 const FILES: u64 = 64 << 20;
 const OPEN_FILES: u64 = 256;
 const PROCESSES: u64 = 256;
 
-/// Limits of the judge, whose interpreter runs a submission's kernels: bytes of address space, and of what it prints.
+/// Limits of the judge, which runs a submission's kernels on an interpreter: bytes of address space
+/// and bytes of output.
 const JUDGE_MEMORY: u64 = 16 << 30;
 const JUDGE_OUTPUT: u64 = 64 << 20;
 
-/// Limits of a compilation: bytes of address space of each process, of a file, and of the folder for temporary files.
+/// Limits of a compilation: bytes of address space per process, bytes per file, and bytes of the
+/// folder for temporary files.
 pub(super) const COMPILER_MEMORY: u64 = 4 << 30;
 const COMPILED: u64 = 512 << 20;
 const TEMPORARY: u64 = 256 << 20;
 
-/// The programs of the system that a compilation finds, beside the toolchain's.
+/// PATH of the system's programs that a compilation can run, in addition to the toolchain.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// A way to run a submission.
 pub(super) enum Sandbox {
     Bubblewrap {
-        /// Whether it can limit the bytes of a folder in memory, as from version 0.7 on.
+        /// Whether this bubblewrap can limit the size of a tmpfs (version 0.7 or newer).
         has_sizes: bool,
-        /// Whether it can forbid what is in it to have further user namespaces, as from version 0.8 on.
+        /// Whether this bubblewrap can forbid further user namespaces (version 0.8 or newer).
         forbids_namespaces: bool,
-        /// The filter of system calls, where there is one for this processor.
+        /// The system-call filter, if there is one for this processor.
         filter: Option<NamedTempFile>,
     },
-    /// The limits only.
+    /// Only the limits.
     None,
 }
 
-/// The compiler, and the only variables and folders that it has.
+/// The compiler, with the only environment variables and folders it can see.
 pub(super) struct Compiler {
     cargo: PathBuf,
-    /// The folders and files that it reads, besides the system's.
+    /// Folders and files it may read besides the system's.
     readable: Vec<PathBuf>,
     variables: Vec<(&'static str, OsString)>,
-    /// Cargo's home, and its settings without secrets.
+    /// Cargo's home, and its configuration without secrets.
     home: PathBuf,
     settings: Option<NamedTempFile>,
 }
 
 impl Compiler {
-    /// The toolchain in use, without links, and that of the kernels' PTX.
+    /// Finds the toolchain in use, with links resolved, and the toolchain for the kernels' PTX.
     ///
     /// # Errors
-    /// If it cannot be found.
+    /// If a toolchain cannot be found.
     pub(super) fn find(ptx: Option<&cuda_builder::Toolchain>) -> Result<Self> {
         let rustc = std::env::var_os("RUSTC").filter(|rustc| !rustc.is_empty()).unwrap_or_else(|| "rustc".into());
         let asked = Command::new(&rustc).args(["--print", "sysroot"]).current_dir(crate::workspace_root()).output();
@@ -80,7 +83,7 @@ impl Compiler {
         let mut readable = vec![sysroot.clone()];
         let cargo = match cargo.is_file() {
             true => cargo,
-            // A program alone, and nothing beside it.
+            // Only the program, without its folder.
             false => {
                 let named = std::env::var_os("CARGO").map(PathBuf::from);
                 let named = named.with_context(|| format!("there is no {}: install cargo", cargo.display()))?;
@@ -103,7 +106,8 @@ impl Compiler {
         Ok(Self { cargo, readable, variables, home, settings })
     }
 
-    /// Cargo, for what is trusted: with this compiler's variables in the grader's environment.
+    /// Cargo for trusted code: it gets this compiler's variables in addition to the grader's
+    /// environment.
     pub(super) fn trusted(&self) -> Command {
         let mut command = Command::new(&self.cargo);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
@@ -114,10 +118,11 @@ impl Compiler {
     }
 }
 
-/// The settings of a source of crates that are taken.
+/// Keys of a crate source's configuration that are kept.
 const ADDRESSES: [&str; 4] = ["replace-with", "registry", "directory", "local-registry"];
 
-/// What decides where cargo finds crates, of its settings: addresses without names and passwords in them.
+/// The part of cargo's configuration that determines where cargo finds crates. Names and passwords
+/// in URLs are removed.
 fn settings_without_secrets(text: &str) -> String {
     let settings: toml::Table = text.parse().unwrap_or_default();
     let sources = settings.get("source").and_then(toml::Value::as_table).cloned().unwrap_or_default();
@@ -137,17 +142,17 @@ fn canonical(path: &Path) -> Result<PathBuf> {
     path.canonicalize().with_context(|| format!("cannot find {}", path.display()))
 }
 
-/// A temporary file with a content.
+/// Writes a temporary file.
 fn in_file(content: &[u8]) -> Result<NamedTempFile> {
     let written = NamedTempFile::new().and_then(|mut file| file.write_all(content).map(|()| file));
     written.context("cannot write a temporary file")
 }
 
 impl Sandbox {
-    /// Bubblewrap.
+    /// Creates a bubblewrap sandbox.
     ///
     /// # Errors
-    /// If it does not work here.
+    /// If bubblewrap does not work here.
     pub(super) fn bubblewrap() -> Result<Self> {
         let help = Command::new("bwrap").arg("--help").output().map(|output| output.stdout).unwrap_or_default();
         let has_sizes = String::from_utf8_lossy(&help).contains("--size");
@@ -164,7 +169,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    /// The namespaces of a sandbox.
+    /// Namespace options of a sandbox.
     fn namespaces(&self) -> &'static [&'static str] {
         match self {
             Self::Bubblewrap { forbids_namespaces: true, .. } => &NAMESPACES,
@@ -172,10 +177,11 @@ impl Sandbox {
         }
     }
 
-    /// Runs a program of the system as a submission's.
+    /// Checks the sandbox by running one of the system's programs the way a submission's program
+    /// runs.
     ///
     /// # Errors
-    /// If that fails: then it is no submission's fault that its own program fails.
+    /// If that program fails: the grader would otherwise blame a submission when its program fails.
     pub(super) fn check(&self) -> Result<()> {
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().context("cannot create a folder")?;
         open_to_all(folder.path())?;
@@ -188,8 +194,10 @@ impl Sandbox {
         Ok(())
     }
 
-    /// The compiler: it reads the system, the toolchain, the registry's crates and `readable`, and writes to `writable`, in the first of
-    /// which it works. Neither solutions nor tests nor other submissions are there, nor variables other than `variables` and its own.
+    /// Builds the compiler's command. The compiler reads the system, the toolchain, the registry's
+    /// crates and `readable`, and writes to `writable`. Its working directory is the first folder
+    /// of `writable`. It sees no solutions, tests or other submissions, and only `variables` and
+    /// its own environment variables.
     pub(super) fn compile(
         &self,
         compiler: &Compiler,
@@ -203,14 +211,16 @@ impl Sandbox {
         command.args([format!("--as={COMPILER_MEMORY}"), format!("--fsize={COMPILED}")]).args(["--core=0", "--"]);
         command.env_clear().current_dir(writable[0]);
         match self {
-            // Its first process has this environment, which others read.
+            // Other processes can read the environment of the sandbox's first process, so that
+            // environment is nearly empty.
             Self::Bubblewrap { .. } => {
                 command.envs(path()).args(["bwrap", "--die-with-parent", "--clearenv"]).args(self.namespaces());
                 for (name, value) in variables() {
                     command.arg("--setenv").arg(name).arg(value);
                 }
                 for folder in ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives"] {
-                    // A compiler finds its sources by where its libraries are: links stay links.
+                    // A compiler locates its sysroot relative to its libraries, so symbolic links
+                    // must stay links.
                     match fs::read_link(folder) {
                         Ok(target) => command.arg("--symlink").arg(target).arg(folder),
                         Err(_) => command.args(["--ro-bind-try", folder, folder]),
@@ -219,7 +229,7 @@ impl Sandbox {
                 self.add_system(&mut command, TEMPORARY);
                 let crates = ["registry", "git"].map(|folder| compiler.home.join(folder));
                 for path in compiler.readable.iter().chain(&crates).chain(readable) {
-                    // The system's folders are there already.
+                    // The system's folders are already mounted.
                     if !path.starts_with("/usr") {
                         command.arg("--ro-bind-try").args([path, path]);
                     }
@@ -240,12 +250,14 @@ impl Sandbox {
         command
     }
 
-    /// A submission's program: it reads itself and the system's libraries, and writes to memory only.
+    /// Builds the command for a submission's program. The program reads itself and the system's
+    /// libraries, and writes only to memory.
     pub(super) fn run(&self, program: &Path) -> Command {
         self.confined(program, [MEMORY, OUTPUT], &[], &[])
     }
 
-    /// A test program of the judge: it reads these files as well, and has these variables.
+    /// Builds the command for one of the judge's test programs, which also reads `files` and has
+    /// `variables`.
     pub(super) fn judge(&self, program: &Path, files: &[&Path], variables: &[(&str, OsString)]) -> Command {
         self.confined(program, [JUDGE_MEMORY, JUDGE_OUTPUT], files, variables)
     }
@@ -267,13 +279,13 @@ impl Sandbox {
         };
         let mut command = Command::new("sh");
         command.env_clear().envs(path());
-        // Bubblewrap reads the filter from a file that is open.
+        // Bubblewrap reads the filter from an open file descriptor.
         let (script, file) = match filter {
             Some(file) => ("exec \"$@\" 3<\"$0\"", file.path()),
             None => ("exec \"$@\"", Path::new("sh")),
         };
         command.args(["-c", script]).arg(file).arg("prlimit").args(limits);
-        // The number of root's processes has no limit, so that root does not run them.
+        // The process limit does not apply to root, so the programs run as another user.
         if rustix::process::getuid().is_root() {
             command.args(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
         }
@@ -293,13 +305,13 @@ impl Sandbox {
             command.arg("--ro-bind").args([file, file]);
         }
         command.args(["--remount-ro", "/"]);
-        // Within the sandbox's own space of users: other processes of the user do not count.
+        // Set inside the sandbox's user namespace, where the user's other processes do not count.
         command.args(["--chdir", "/tmp", "--", "/usr/bin/prlimit", &format!("--nproc={PROCESSES}"), "--"]);
         command.arg(program);
         command
     }
 
-    /// Adds the devices, the processes, and a folder for temporary files.
+    /// Adds devices, /proc, and a folder for temporary files.
     fn add_system(&self, command: &mut Command, temporary: u64) {
         command.args(["--dev", "/dev", "--remount-ro", "/dev", "--proc", "/proc"]);
         if let Self::Bubblewrap { has_sizes: true, .. } = self {
@@ -309,10 +321,12 @@ impl Sandbox {
     }
 }
 
-/// Options of bubblewrap: for all namespaces, and for no further user namespaces, which needs one of its own.
+/// Bubblewrap options that unshare all namespaces and forbid further user namespaces, which
+/// requires an own user namespace.
 const NAMESPACES: [&str; 3] = ["--unshare-all", "--unshare-user", "--disable-userns"];
 
-/// Whether bubblewrap can forbid further user namespaces here, or why not.
+/// Checks whether bubblewrap can forbid further user namespaces here, and returns the reason if
+/// not.
 fn forbids_namespaces() -> Result<(), String> {
     let mut command = Command::new("bwrap");
     command.args(NAMESPACES).args(["--ro-bind", "/", "/", "--proc", "/proc", "--", "/usr/bin/true"]);
@@ -321,30 +335,31 @@ fn forbids_namespaces() -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(said.trim_end().to_owned()) }
 }
 
-/// The variable by which the sandbox's own programs are found.
+/// PATH for the sandbox's own programs.
 fn path() -> Option<(&'static OsStr, OsString)> {
     std::env::var_os("PATH").map(|path| (OsStr::new("PATH"), path))
 }
 
-/// Lets other users enter a folder: a test may run as one.
+/// Lets other users enter a folder: a test may run as another user.
 ///
 /// # Errors
-/// If its permissions cannot be changed.
+/// If the folder's permissions cannot be changed.
 pub(super) fn open_to_all(folder: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let permissions = fs::Permissions::from_mode(0o755);
     fs::set_permissions(folder, permissions).with_context(|| format!("cannot open {}", folder.display()))
 }
 
-/// Fails if something else than cargo or a judge has ended a command: the sandbox, or the system by a signal.
+/// Fails if a command was ended by something other than cargo or a judge: by the sandbox, or by a
+/// signal from the system.
 ///
 /// # Errors
-/// How it has ended.
+/// How the command ended.
 pub(super) fn require_own_end(finished: &Finished) -> Result<()> {
     use std::os::unix::process::ExitStatusExt;
     let Some(status) = finished.status else { return Ok(()) };
     let is_own = status.code().is_some_and(|code| [0, 101].contains(&code));
-    // Bubblewrap ends with the number of its program's signal, and 128.
+    // Bubblewrap exits with 128 plus the signal number of its program.
     let signal = status.signal().or_else(|| Some(status.code()? - 128));
     if is_own || signal.is_some_and(|signal| CRASHES.contains(&signal)) {
         return Ok(());
@@ -353,10 +368,10 @@ pub(super) fn require_own_end(finished: &Finished) -> Result<()> {
     bail!("the sandbox or the system has ended it ({status}): {said}")
 }
 
-/// Signals by which a process ends that crashes: SIGABRT, SIGSEGV and SIGXFSZ.
+/// Signals of a crashing process: SIGABRT, SIGSEGV and SIGXFSZ.
 const CRASHES: [i32; 3] = [6, 11, 25];
 
-/// What a test that did not pass says to the student.
+/// Feedback for the student about a test that did not pass.
 pub(super) fn feedback(finished: &Finished, limit: Duration) -> String {
     if finished.status.is_none() {
         return format!("stopped after {} s: does it end?", limit.as_secs());
@@ -372,13 +387,14 @@ pub(super) fn feedback(finished: &Finished, limit: Duration) -> String {
 mod tests {
     use super::*;
 
-    /// Bubblewrap, or `None` where it does not work, such as within a container that forbids it.
+    /// A bubblewrap sandbox, or `None` if bubblewrap does not work, for example in a container that
+    /// forbids it.
     fn bubblewrap() -> Option<Sandbox> {
         let sandbox = Sandbox::bubblewrap();
         sandbox.inspect_err(|error| eprintln!("skipped: {error:#}")).ok()
     }
 
-    /// A compiler that is a shell, with a home and a secret in it.
+    /// A compiler that is actually a shell, with a secret in its home.
     fn shell(folder: &Path) -> Compiler {
         for (name, text) in [
             ("registry/crate", "crate"),
@@ -400,7 +416,7 @@ mod tests {
         }
     }
 
-    /// What a script prints where the compiler would be. The grader's environment has a secret.
+    /// Output of a script run in place of the compiler. The grader's environment contains a secret.
     fn compiled(sandbox: &Sandbox, script: &str) -> String {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().canonicalize().unwrap();
@@ -413,7 +429,7 @@ mod tests {
 
     #[test]
     fn grade_compiles_with_its_own_variables_alone() {
-        // Cargo has set it for this process.
+        // Cargo has set this variable for the test process.
         assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
         for sandbox in [Some(Sandbox::None), bubblewrap()].into_iter().flatten() {
             let text = compiled(&sandbox, "env; cat /proc/self/environ /proc/1/environ 2>/dev/null | tr '\\0' '\\n'");
@@ -453,7 +469,7 @@ mod tests {
         assert!(compiled(&sandbox, "df -k --output=size /tmp").ends_with(&blocks));
     }
 
-    /// What a copy of the shell prints in place of a submission's program.
+    /// Output of a copy of the shell, run in place of a submission's program.
     fn printed(sandbox: &Sandbox, script: &str) -> String {
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().unwrap();
         open_to_all(folder.path()).unwrap();
@@ -471,7 +487,7 @@ mod tests {
         assert_eq!(printed(&sandbox, "echo \"<$CARGO_PKG_NAME $RUST_BACKTRACE>\""), "< 0>\n");
     }
 
-    /// Its interpreter runs a submission's kernels.
+    /// The judge's interpreter runs a submission's kernels.
     #[test]
     fn grade_runs_the_judge_with_its_files_and_variables_alone() {
         let folder = tempfile::Builder::new().prefix("grade-").tempdir().unwrap();
@@ -500,7 +516,8 @@ mod tests {
         assert!(text.starts_with("begun\n") && !text.contains("forked"), "{text}");
     }
 
-    /// Each namespace of users has rights in it, with which more of the kernel can be attacked.
+    /// Inside a user namespace a process has capabilities that expose more of the kernel to
+    /// attacks.
     #[test]
     fn grade_gives_a_submission_no_user_namespace_of_its_own() {
         let Some(sandbox @ Sandbox::Bubblewrap { forbids_namespaces: true, .. }) = bubblewrap() else { return };

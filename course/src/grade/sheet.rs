@@ -1,5 +1,6 @@
-//! Tables as CSV that learning platforms and spreadsheets write: with a byte order mark or without, separated by commas,
-//! semicolons or tabs. A table is written as it was read, but for quotes around every cell and for formulas.
+//! CSV tables written by learning platforms and spreadsheets: with or without a byte order mark,
+//! separated by commas, semicolons or tabs. A table is written as it was read, except for quotes
+//! around every cell and for formulas.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +19,10 @@ pub(super) struct Sheet {
     pub(super) rows: Vec<Row>,
 }
 
-/// A row; cells that the file leaves out at its end are empty.
+/// A row. Missing cells at the end are empty.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// Line of the file, from 1.
+    /// Line number in the file, from 1.
     pub(super) line: u64,
     pub(super) cells: Vec<String>,
 }
@@ -30,8 +31,8 @@ impl Sheet {
     /// Reads a table.
     ///
     /// # Errors
-    /// If the file cannot be read, is not UTF-8, has no header, names a column twice, or has a row with more cells than
-    /// columns.
+    /// If the file cannot be read, is not UTF-8, has no header, has two columns of the same name,
+    /// or has a row with more cells than columns.
     pub(super) fn read(file: &Path) -> Result<Self> {
         let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
         let text = String::from_utf8(bytes)
@@ -72,7 +73,7 @@ impl Sheet {
         Ok(Self { file: file.to_owned(), delimiter, has_mark, header, rows })
     }
 
-    /// The index of a column, whose name is compared without regard to case; `None` if it is missing.
+    /// Returns the index of a column, ignoring case; `None` if it is missing.
     ///
     /// # Errors
     /// If several columns have this name.
@@ -83,10 +84,10 @@ impl Sheet {
         Ok(column)
     }
 
-    /// The index of a column that must be there.
+    /// Returns the index of a required column.
     ///
     /// # Errors
-    /// If it is missing, or several columns have this name.
+    /// If the column is missing, or several columns have this name.
     pub(super) fn column(&self, name: &str) -> Result<usize> {
         match self.find(name)? {
             Some(column) => Ok(column),
@@ -94,10 +95,10 @@ impl Sheet {
         }
     }
 
-    /// The columns of a table that has these and no others.
+    /// Returns the indices of these columns. The table must have no others.
     ///
     /// # Errors
-    /// If one is missing, there twice, or not among them.
+    /// If a column is missing, appears twice, or is not in `names`.
     pub(super) fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N]> {
         let other = self.header.iter().find(|column| !names.iter().any(|name| name.eq_ignore_ascii_case(column)));
         if let Some(other) = other {
@@ -110,12 +111,12 @@ impl Sheet {
         Ok(columns)
     }
 
-    /// The file and a line of it, to begin a message with.
+    /// File and line of a row, to start a message with.
     pub(super) fn place(&self, row: &Row) -> String {
         format!("{}, line {}", self.file.display(), row.line)
     }
 
-    /// The table with these columns only.
+    /// Returns the table with only these columns.
     pub(super) fn with_columns(&self, columns: &[usize]) -> Self {
         let kept = |cells: &[String]| columns.iter().map(|&column| cells[column].clone()).collect();
         let rows = self.rows.iter().map(|row| Row { line: row.line, cells: kept(&row.cells) });
@@ -125,7 +126,7 @@ impl Sheet {
     /// Writes the table to another file.
     ///
     /// # Errors
-    /// If that cannot be written.
+    /// If the file cannot be written.
     pub(super) fn write(&self, file: &Path) -> Result<()> {
         let rows = std::iter::once(&self.header).chain(self.rows.iter().map(|row| &row.cells));
         let mark = if self.has_mark { BYTE_ORDER_MARK } else { "" };
@@ -134,7 +135,7 @@ impl Sheet {
     }
 }
 
-/// Rows as CSV with quotes around every cell, none of which a spreadsheet runs as a formula.
+/// Formats rows as CSV with quotes around every cell. No spreadsheet runs a cell as a formula.
 ///
 /// # Errors
 /// If the rows differ in length.
@@ -150,24 +151,25 @@ pub(super) fn to_csv<R: IntoIterator<Item: AsRef<str>>>(
     String::from_utf8(writer.into_inner().context("the table is not complete")?).context("the table is UTF-8")
 }
 
-/// Characters that begin a formula, also in the full-width forms of East Asian keyboards.
+/// Characters that start a formula, including the full-width forms of East Asian keyboards.
 const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
-/// Whether a spreadsheet reads a formula in a cell: a number and a lone sign are none.
+/// Whether a spreadsheet treats a cell as a formula. Numbers and lone signs are not formulas.
 fn is_formula(text: &str) -> bool {
     let is_of_number = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | ',');
     let is_number = text.strip_prefix(['+', '-']).is_some_and(|rest| rest.chars().all(is_of_number));
     text.starts_with(FORMULAS) && !is_number
 }
 
-/// Whether a cell is a sum that this program writes: the letters and digits of a range alone.
+/// Whether a cell is a sum written by this program: only the letters and digits of a range.
 fn is_sum(text: &str) -> bool {
     let range = text.strip_prefix("=SUM(").and_then(|rest| rest.strip_suffix(')'));
     range.is_some_and(|range| range.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == ':'))
 }
 
-/// A text that a spreadsheet shows, and does not run as a formula: at its beginning, and after what would end the cell for a
-/// spreadsheet that takes another character for the separator.
+/// Returns text that a spreadsheet shows without running it as a formula. It escapes formulas at
+/// the start of the cell, and after characters that end the cell for a spreadsheet with another
+/// separator.
 fn cell(text: &str, delimiter: u8) -> String {
     if is_sum(text) {
         return text.to_owned();
@@ -186,14 +188,14 @@ fn cell(text: &str, delimiter: u8) -> String {
     shown
 }
 
-/// The line of a record, which starts at a byte or after the ends of lines that follow it.
+/// Line number of a record that starts at this byte or after the line breaks that follow the byte.
 fn line_at(text: &str, byte: usize) -> u64 {
     let (before, rest) = text.as_bytes().split_at(byte.min(text.len()));
     let ends = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
     before.iter().chain(ends).filter(|byte| **byte == b'\n').count() as u64 + 1
 }
 
-/// The separator that the first line has most of, outside of quotes.
+/// The most frequent separator in the first line, outside quotes.
 fn delimiter_of(text: &str) -> u8 {
     let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
     let mut is_quoted = false;
@@ -205,7 +207,7 @@ fn delimiter_of(text: &str) -> u8 {
             _ => {}
         }
     }
-    // Of equal counts the first.
+    // The first one wins if counts are equal.
     counts.into_iter().rev().max_by_key(|count| count.1).map_or(b',', |count| count.0)
 }
 
@@ -239,11 +241,11 @@ mod tests {
             let again = sheet(&written).unwrap();
             assert_eq!((again.delimiter, &again.header), (read.delimiter, &read.header), "{text}");
             assert_eq!(again.rows[0].cells, read.rows[0].cells, "{text}");
-            // No one else reads grades.
+            // Grades are readable only by their owner.
             let mode = std::os::unix::fs::PermissionsExt::mode(&file.metadata().unwrap().permissions());
             assert_eq!(mode & 0o777, 0o600);
         }
-        // Quoted separators do not count, carriage returns and empty lines are no cells.
+        // Quoted separators do not count; carriage returns and empty lines are not cells.
         let read = sheet("\"a,b,c\";d\r\n\r\n1;2\r\n;\r\n3\r\n").unwrap();
         assert_eq!(read.header, ["a,b,c", "d"]);
         assert_eq!(read.rows.iter().map(|row| row.line).collect::<Vec<_>>(), [3, 5]);
@@ -261,11 +263,11 @@ mod tests {
             ("＝x", "\"'＝x\"\n"),
             ("\t=x", "\"'\t'=x\"\n"),
             ("\rx", "\"'\rx\"\n"),
-            // A spreadsheet may take another character for the separator.
+            // A spreadsheet may use another separator.
             ("a;=x\n@y\t-z", "\"a;'=x\n'@y\t'-z\"\n"),
             ("a,=x", "\"a,=x\"\n"),
             ("=SUM(A1:A2)+x", "\"'=SUM(A1:A2)+x\"\n"),
-            // What is none stays.
+            // Text that is not a formula is unchanged.
             ("a = b; -1", "\"a = b; -1\"\n"),
             ("-1.5", "\"-1.5\"\n"),
             ("-", "\"-\"\n"),

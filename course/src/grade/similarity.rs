@@ -1,9 +1,10 @@
-//! What submissions have in common, with each other and with the published solutions, beyond the code that they were
-//! given: fingerprints of their tokens, chosen by winnowing (Schleimer, Wilkerson and Aiken, "Winnowing: Local Algorithms
-//! for Document Fingerprinting", 2003).
+//! Similarities of submissions to each other and to the published solutions, beyond the code that
+//! students are given. Compares fingerprints of tokens, chosen by winnowing (Schleimer, Wilkerson
+//! and Aiken, "Winnowing: Local Algorithms for Document Fingerprinting", 2003).
 //!
-//! Names, literals, comments and the layout do not count, nor does the order of functions. A result is a list of places
-//! for a person to read, never a verdict: short functions of the same assignment are alike.
+//! Names, literals, comments, layout and the order of functions are ignored. The result is a list
+//! of passages for a person to read, never a verdict: short functions for the same assignment look
+//! alike.
 
 use std::cmp::Reverse;
 use std::collections::hash_map::DefaultHasher;
@@ -17,66 +18,70 @@ use rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 /// Number of tokens that a fingerprint covers.
 const TOKENS: usize = 16;
-/// One of each `WINDOW` consecutive fingerprints is kept, so that a common run of `TOKENS + WINDOW − 1` tokens is found.
+/// One of every `WINDOW` consecutive fingerprints is kept. This finds any common run of `TOKENS +
+/// WINDOW − 1` tokens.
 const WINDOW: usize = 8;
-/// A fingerprint that more submissions have than this share, and than three, is listed once for all of them.
+/// A fingerprint held by more than this share of the submissions, and by more than three, is listed
+/// once for all of them.
 const COMMON: f64 = 0.2;
-/// Shares of common fingerprints from which a pair is listed, and their least number.
+/// Minimum share of common fingerprints, and their minimum number, for a pair to be listed.
 const LEAST_SHARE: f64 = 0.4;
 const LEAST: usize = 6;
-/// Fingerprints belong to one cluster if this share of the submissions that have either has both.
+/// Two sets of fingerprints belong to one cluster if at least this share of the submissions that
+/// have either set have both.
 const SAME_HOLDERS: f64 = 0.75;
 
-/// The sources of a submission by their paths.
+/// Sources of a submission by path.
 pub(super) type Files = BTreeMap<PathBuf, String>;
 
-/// A file and its lines.
+/// A range of lines in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) file: PathBuf,
     pub(super) lines: RangeInclusive<usize>,
 }
 
-/// Two submissions that have more in common than others, or a submission and the published solutions.
+/// Two unusually similar submissions, or a submission that resembles the published solutions.
 #[derive(Debug, PartialEq)]
 pub(super) struct Pair {
     pub(super) names: [String; 2],
-    /// Common fingerprints as a share of those of the submission that has fewer, 0 … 1.
+    /// Number of common fingerprints divided by the smaller submission's number of fingerprints,
+    /// from 0 to 1.
     pub(super) share: f64,
-    /// The places that are alike, in both.
+    /// Similar passages in both.
     pub(super) places: Vec<[Place; 2]>,
 }
 
 /// Code that many submissions have.
 #[derive(Debug, PartialEq)]
 pub(super) struct Cluster {
-    /// The submissions, in their order.
+    /// The submissions, in class order.
     pub(super) names: Vec<String>,
-    /// The submission that has the most of it, with the places there.
+    /// The submission with the most of this code, and the passages there.
     pub(super) example: String,
     pub(super) places: Vec<Place>,
-    /// Whether the published solutions have most of it.
+    /// Whether the published solutions contain most of this code.
     pub(super) is_published: bool,
 }
 
 /// The name of the published solutions in a pair.
 pub(super) const PUBLISHED: &str = "the published solution";
 
-/// What the submissions of a class have in common. The code that they were given does not count.
+/// Similarities within a class. Code that students are given does not count.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Likeness {
-    /// Submissions with the published solutions, most of all first.
+    /// Submissions that resemble the published solutions, most similar first.
     pub(super) published: Vec<Pair>,
-    /// What more than a fifth of the class has, what most have first.
+    /// Code that more than a fifth of the class shares, the most widespread first.
     pub(super) clusters: Vec<Cluster>,
-    /// Submissions with each other, in what no cluster can have; most of all first.
+    /// Pairs of submissions that share code outside the clusters, most similar first.
     pub(super) pairs: Vec<Pair>,
 }
 
-/// The fingerprints of a submission or of the published solutions.
+/// Fingerprints of a submission or of the published solutions.
 type Prints = HashMap<u64, Place>;
 
-/// What submissions have in common beyond `given`, with each other and with the `published` solutions.
+/// Finds what submissions share beyond `given`, with each other and with the `published` solutions.
 pub(super) fn likeness(submissions: &[(String, Files)], given: &Files, published: &Files) -> Likeness {
     let known: HashSet<u64> = fingerprints(given).into_keys().collect();
     let solutions = fingerprints(published);
@@ -96,21 +101,22 @@ pub(super) fn likeness(submissions: &[(String, Files)], given: &Files, published
     Likeness { published: with_published, clusters, pairs: pairs(&names, &prints) }
 }
 
-/// What one submission has in common with the published solutions, if it is enough to be listed.
+/// Compares one submission with the published solutions; returns a pair if they share enough to be
+/// listed.
 pub(super) fn with_solutions(name: &str, files: &Files, given: &Files, published: &Files) -> Option<Pair> {
     let known: HashSet<u64> = fingerprints(given).into_keys().collect();
     with_published(name, &own_prints(files, &known), &fingerprints(published))
 }
 
-/// The fingerprints of what was not given.
+/// Fingerprints of code that was not given.
 fn own_prints(files: &Files, known: &HashSet<u64>) -> Prints {
     let mut prints = fingerprints(files);
     prints.retain(|hash, _| !known.contains(hash));
     prints
 }
 
-/// The crates of a submission that are like the published solutions. Each is compared alone: who copies one part may have
-/// written the others.
+/// Finds the crates of a submission that resemble the published solutions. Each crate is compared
+/// separately: a student who copied one part may have written the others.
 fn with_published(name: &str, prints: &Prints, solutions: &Prints) -> Option<Pair> {
     let mut crates: BTreeMap<&OsStr, Vec<u64>> = BTreeMap::new();
     for (hash, place) in prints {
@@ -130,12 +136,12 @@ fn with_published(name: &str, prints: &Prints, solutions: &Prints) -> Option<Pai
     (!common.is_empty()).then(|| Pair { names: [name.to_owned(), PUBLISHED.to_owned()], share, places })
 }
 
-/// Whether so many common fingerprints of all are listed.
+/// Whether `common` of `all` fingerprints are enough to be listed.
 fn is_listed(common: usize, all: usize) -> bool {
     common >= LEAST && common as f64 >= LEAST_SHARE * all as f64
 }
 
-/// The pairs of submissions that are alike.
+/// Pairs of similar submissions.
 fn pairs(names: &[&str], prints: &[Prints]) -> Vec<Pair> {
     let mut pairs = Vec::new();
     for (second, b) in prints.iter().enumerate() {
@@ -157,8 +163,8 @@ fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
     pairs
 }
 
-/// The clusters of the fingerprints that many submissions have. The fingerprints of the same `holders` are a group; a smaller
-/// group goes to the first one with nearly the same.
+/// Clusters the fingerprints that many submissions share. Fingerprints with the same `holders` form
+/// a group. A smaller group joins the first larger group with nearly the same holders.
 fn clusters(names: &[&str], prints: &[Prints], holders: &HashMap<u64, Vec<usize>>, solutions: &Prints) -> Vec<Cluster> {
     let mut of_same: BTreeMap<&[usize], Vec<u64>> = BTreeMap::new();
     for (hash, holders) in holders {
@@ -177,7 +183,7 @@ fn clusters(names: &[&str], prints: &[Prints], holders: &HashMap<u64, Vec<usize>
     groups.sort_by_key(|(of_group, hashes)| Reverse((of_group.len(), hashes.len())));
     let cluster = |(of_group, hashes): (&[usize], Vec<u64>)| {
         let count = |&index: &usize| hashes.iter().filter(|hash| prints[index].contains_key(hash)).count();
-        // Of equal ones the first.
+        // The first one wins if counts are equal.
         let example = of_group.iter().copied().rev().max_by_key(count)?;
         let places = hashes.iter().filter_map(|hash| prints[example].get(hash)).map(|place| [place.clone()]);
         let published = hashes.iter().filter(|hash| solutions.contains_key(hash)).count();
@@ -191,13 +197,13 @@ fn clusters(names: &[&str], prints: &[Prints], holders: &HashMap<u64, Vec<usize>
     groups.into_iter().filter_map(cluster).collect()
 }
 
-/// Whether two sorted lists of submissions are nearly the same.
+/// Whether two sorted lists of submissions are nearly identical.
 fn are_same(a: &[usize], b: &[usize]) -> bool {
     let common = a.iter().filter(|index| b.binary_search(index).is_ok()).count();
     common as f64 >= SAME_HOLDERS * (a.len() + b.len() - common) as f64
 }
 
-/// Places that overlap or touch in all of their files, as one.
+/// Merges places that overlap or touch in all of their files.
 fn merged<const FILES: usize>(mut places: Vec<[Place; FILES]>) -> Vec<[Place; FILES]> {
     places.sort_by_cached_key(|place| {
         (place.each_ref().map(|place| place.file.clone()), place.each_ref().map(|place| *place.lines.start()))
@@ -224,7 +230,7 @@ fn merged<const FILES: usize>(mut places: Vec<[Place; FILES]>) -> Vec<[Place; FI
     merged
 }
 
-/// The fingerprints of all files, with the first place of each.
+/// Fingerprints of all files, each with its first place.
 fn fingerprints(files: &Files) -> Prints {
     let mut prints = Prints::new();
     for (path, text) in files {
@@ -246,7 +252,7 @@ fn fingerprints(files: &Files) -> Prints {
     prints
 }
 
-/// The positions that winnowing keeps: the last least hash of each window.
+/// Positions that winnowing keeps: the last minimum hash of each window.
 fn winnowed(hashes: &[u64]) -> BTreeSet<usize> {
     let least = |window: RangeInclusive<usize>| window.rev().min_by_key(|&at| hashes[at]);
     match hashes.len() {
@@ -257,7 +263,8 @@ fn winnowed(hashes: &[u64]) -> BTreeSet<usize> {
     }
 }
 
-/// The tokens with their lines, without comments. Names that the language does not have, and literals, are all the same.
+/// Tokens with their lines, without comments. All names other than keywords are equal, and so are
+/// all literals.
 fn tokens_of(text: &str) -> Vec<(&str, usize)> {
     const WORDS: [&str; 18] = [
         "as", "break", "continue", "else", "fn", "for", "if", "impl", "in", "let", "loop", "match", "move", "mut",
@@ -330,7 +337,7 @@ fn total(values: &[i32]) -> i64 {
         (name.to_owned(), Files::from([(FILE.into(), text.to_owned())]))
     }
 
-    /// The names, the comments, the layout and the order of the functions are others.
+    /// A solution with other names, comments and layout, and its functions in another order.
     fn disguised() -> String {
         let (first, second) = ORIGINAL.split_at(ORIGINAL.find("fn total").unwrap());
         let text = format!("// My own work.\n{second}\n{first}");
@@ -339,7 +346,7 @@ fn total(values: &[i32]) -> i64 {
         text.replace("i += 1;", "i\n+= 1; // next")
     }
 
-    /// What a class has in common, without published solutions.
+    /// Similarities within a class, without published solutions.
     fn of_class(class: &[(String, Files)]) -> Likeness {
         likeness(class, &Files::new(), &Files::new())
     }
@@ -380,7 +387,7 @@ fn total(values: &[i32]) -> i64 {
                 .all(|[own, solution]| own.file.starts_with("max_functions") && solution.file.starts_with("solutions"))
         );
         assert_eq!(with_solutions("bob", &class[1].1, &Files::new(), &published).as_ref(), Some(pair));
-        // Work of their own beside it does not hide one copied part.
+        // A student's own code does not hide one copied part.
         let own = (0..200).map(|n| format!("fn f{n}(a: u32) -> u32 {{ a {} a * a }}\n", ["+", "-", "/"][n % 3]));
         let mut files = submission("bob", &disguised()).1;
         files.insert("utils/src/lists.rs".into(), own.collect());

@@ -1,4 +1,4 @@
-//! The sources of a submission, from an archive or a folder: nothing but `PACKAGE/src/….rs`.
+//! The sources of a submission, from an archive or a folder. Only `PACKAGE/src/….rs` is read.
 
 mod tree;
 
@@ -12,69 +12,73 @@ use self::tree::{Entry, Kind, Opened, Tree};
 use crate::starter::{Assignment, Part, VENDOR, files_below, read_text};
 use crate::workspace_root;
 
-/// This project's crates that its own parts are built from, besides those that every submission is given.
+/// This project's crates that its own parts are built from, in addition to the crates that every
+/// submission gets.
 pub(super) const KERNELS: [&str; 2] = ["crates/kernels-cpu", "kernels-gpu"];
 
-/// The file of the students' explanations.
+/// File with the students' explanations.
 const ANSWERS: &str = "answers.md";
 
-/// Limits of a submission: files, and bytes of each and of all.
+/// Limits of a submission: number of files, bytes per file, and total bytes.
 const MAX_FILES: usize = 200;
 const MAX_BYTES: u64 = 1 << 20;
 const MAX_ALL: u64 = 8 << 20;
-/// Maximum depth of brackets in a source: a compiler's stack, and the grader's, is not endless. The homework needs ten.
+/// Maximum nesting depth of brackets in a source, because the stacks of the compiler and the grader
+/// are limited. The homework needs ten.
 pub(super) const MAX_BRACKETS: usize = 200;
-/// Maximum bytes of a name, which file systems have.
+/// Maximum length of a name in bytes, as in most file systems.
 const MAX_NAME: usize = 255;
-/// Maximum number of folders that a crate is in, and of names below them, the crate's included.
+/// Maximum number of folders above a crate, and of path components from the crate's folder down.
 const MAX_FOLDERS: usize = 6;
 const MAX_NAMES: usize = 8;
-/// Maximum number of archives in a submission that are opened, and of paths in a message.
+/// Maximum number of archives in a submission that are opened, and of paths listed in a message.
 const MAX_ARCHIVES: usize = 10;
 const MAX_SHOWN: usize = 6;
 
-/// What is taken of a submission.
+/// The files that are read from a submission.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Sources {
-    /// The sources by their path in the workspace, such as `max_functions/src/trivial.rs`.
+    /// Sources by path in the workspace, such as `max_functions/src/trivial.rs`.
     pub(super) files: BTreeMap<PathBuf, String>,
-    /// Build scripts and settings of cargo, which are not taken.
+    /// Build scripts and cargo settings, which are skipped.
     pub(super) ignored: Vec<PathBuf>,
-    /// What else is not taken, in a sentence each.
+    /// One sentence for each other skipped file.
     pub(super) notes: Vec<String>,
-    /// The text of answers.md, which is not graded by tests.
+    /// Text of answers.md, which no test grades.
     pub(super) answers: Option<String>,
     pub(super) form: Form,
-    /// The packages with a file that cannot be read, and the reason. Their other files are not taken.
+    /// Packages with an unreadable file, and the reason. Their other files are skipped.
     pub(super) unreadable: BTreeMap<&'static str, String>,
 }
 
-/// What a submission is made from.
+/// The project layout of a submission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Form {
     /// The starter's workspace.
     #[default]
     Starter,
-    /// This project's own crates: it has [`KERNELS`], unchanged, from which their parts are built.
+    /// This project's own crates. The submission contains [`KERNELS`] unchanged, and its parts are
+    /// built from them.
     Project,
 }
 
-/// The files of a part: their paths, and their texts.
+/// Files of a part: paths and texts.
 pub(super) type PartFiles = Vec<(PathBuf, String)>;
 
 impl Sources {
-    /// Whether there is a source of a part.
+    /// Whether the submission has a source of a part.
     pub(super) fn has(&self, part: Part) -> bool {
         self.files.keys().any(|path| path.starts_with(part.package()))
     }
 
-    /// The sources of a part; none if the submission does not have it, or if one cannot be read.
+    /// Returns the sources of a part; none if the submission does not have it, or if one of its
+    /// files is unreadable.
     pub(super) fn of(&self, part: Part) -> PartFiles {
         let files = self.files.iter().filter(|(path, _)| path.starts_with(part.package()));
         files.map(|(path, text)| (path.clone(), text.clone())).collect()
     }
 
-    /// Adds a file. One that cannot be read makes its package unreadable.
+    /// Adds a file. An unreadable file makes its package unreadable.
     ///
     /// # Errors
     /// If the submission exceeds a limit.
@@ -98,7 +102,7 @@ impl Sources {
             self.cannot_read(&path, &format!(", line {line}: brackets in more than {MAX_BRACKETS} others"));
         }
         if is_no_name(&path) {
-            // The reason is shown, and the name is not.
+            // The message shows the reason but not the name.
             self.cannot_read(
                 &path.iter().take(2).collect::<PathBuf>(),
                 ": a file in it has a name that is too long or has a control character",
@@ -114,7 +118,7 @@ impl Sources {
         let reason = format!("{}{reason}", path.display());
         let package = Part::ALL.iter().map(|part| part.package()).find(|package| path.starts_with(package));
         match package {
-            // Programs are given, and not compiled.
+            // The programs are given and not compiled.
             _ if path.ends_with("src/main.rs") => self.notes.push(reason),
             Some(package) => drop(self.unreadable.entry(package).or_insert(reason)),
             None => {}
@@ -122,12 +126,12 @@ impl Sources {
     }
 }
 
-/// Whether a file system does not have a name of the path.
+/// Whether a component of the path is too long for a file system.
 fn is_no_name(path: &Path) -> bool {
     path.iter().any(|name| name.len() > MAX_NAME || name.as_encoded_bytes().iter().any(u8::is_ascii_control))
 }
 
-/// The line of the first bracket that is in more than [`MAX_BRACKETS`] others.
+/// Returns the line of the first bracket nested in more than [`MAX_BRACKETS`] others.
 fn too_deep(text: &str) -> Option<usize> {
     use rustc_lexer::TokenKind::{CloseBrace, CloseBracket, CloseParen, OpenBrace, OpenBracket, OpenParen};
     let (mut depth, mut at) = (0_usize, 0);
@@ -149,15 +153,15 @@ fn too_large(path: &Path) -> String {
     format!("{}: the sources are larger than {} MiB", path.display(), MAX_ALL >> 20)
 }
 
-/// Why a file is not taken.
+/// Why a file is skipped.
 #[derive(Debug, PartialEq, Eq)]
 enum Unreadable {
     TooLarge,
-    /// What follows the file's name.
+    /// Text that follows the file's name in the message.
     NoText(String),
 }
 
-/// A source file's text, without a byte order mark.
+/// Reads a source file's text, without a byte order mark.
 fn text_of(content: Opened<'_>) -> Result<String, Unreadable> {
     let no_text = |reason: &dyn std::fmt::Display| Unreadable::NoText(format!(": {reason}"));
     let mut bytes = Vec::new();
@@ -178,16 +182,16 @@ fn text_of(content: Opened<'_>) -> Result<String, Unreadable> {
     })
 }
 
-/// A source of the homework in a submission.
+/// A source file of the homework in a submission.
 struct Source<'a> {
-    /// The folders that its package is in.
+    /// Folders that contain the package.
     root: &'a [String],
     package: &'static str,
-    /// The path in the workspace.
+    /// Path in the workspace.
     path: PathBuf,
 }
 
-/// The source that an entry is. None for what is not of the assignment.
+/// Returns the source that an entry is, or `None` if the entry does not belong to the assignment.
 fn source_of(names: &[String], assignment: Assignment) -> Option<Source<'_>> {
     let parts = assignment.parts().iter();
     let package = |name: &str| parts.clone().map(|part| part.package()).find(|package| *package == name);
@@ -199,7 +203,7 @@ fn source_of(names: &[String], assignment: Assignment) -> Option<Source<'_>> {
     is_source.then_some(source)
 }
 
-/// The sources of [`KERNELS`], by the names at the end of their paths.
+/// The sources of [`KERNELS`], by the last components of their paths.
 fn kernels_of_project() -> BTreeMap<Vec<String>, PathBuf> {
     let root = workspace_root();
     let files = KERNELS.iter().flat_map(|folder| files_below(&root.join(folder).join("src")).unwrap_or_default());
@@ -210,7 +214,7 @@ fn kernels_of_project() -> BTreeMap<Vec<String>, PathBuf> {
     files.map(|file| (names(&file), file)).collect()
 }
 
-/// Whether the file would run, or change what is run, while cargo compiles.
+/// Whether cargo would run the file while compiling, or the file would change what cargo runs.
 fn is_script(names: &[String]) -> bool {
     let path: PathBuf = names.iter().collect();
     path.ends_with("build.rs") && !names.iter().any(|name| name == "src")
@@ -218,33 +222,35 @@ fn is_script(names: &[String]) -> bool {
         || path.ends_with(".cargo/config")
 }
 
-/// The copies of a package in a submission: the depth and the name of the folder that each is in, and its sources.
+/// Copies of a package in a submission: the depth and name of the folder that contains each copy,
+/// and its sources.
 type Copies<'a> = BTreeMap<(usize, &'a [String]), Vec<(PathBuf, &'a Entry)>>;
 
-/// What is read of a submission's files.
+/// The files of a submission that are read.
 #[derive(Default)]
 struct Choice<'a> {
     files: Vec<(PathBuf, &'a Entry)>,
     ignored: Vec<&'a Entry>,
-    /// The sources of [`KERNELS`], each with the project's file.
+    /// The sources of [`KERNELS`], each with the project's own file.
     kernels: Vec<(PathBuf, &'a Entry)>,
-    /// The answers.md nearest the top.
+    /// The topmost answers.md.
     answers: Option<&'a Entry>,
     notes: Vec<String>,
 }
 
 impl<'a> Choice<'a> {
-    /// Of each package the copy that is nearest the top, of two in equal depth the first by name.
+    /// Chooses the topmost copy of each package. Of two copies at equal depth, the first by name
+    /// wins.
     fn of(entries: &'a [Entry], assignment: Assignment) -> Self {
         let is_answers =
             |entry: &&Entry| entry.kind == Kind::File && entry.names.last().is_some_and(|name| name == ANSWERS);
         let answers = entries.iter().filter(is_answers).min_by_key(|entry| (entry.names.len(), &entry.names));
         let mut choice = Self { answers, ..Self::default() };
         let mut copies: BTreeMap<&str, Copies<'_>> = BTreeMap::new();
-        // Of the first assignment alone, this project's own crates are graded as well.
+        // This project's own crates are also graded, but only for the first assignment.
         let kernels = if assignment == Assignment::One { kernels_of_project() } else { BTreeMap::new() };
         for entry in entries {
-            // The starter has some of them, in the folder of what is given.
+            // The starter contains some of these in its folder of given crates.
             let is_given = entry.names.iter().any(|name| name == VENDOR);
             let of_project = (0..entry.names.len()).find_map(|start| kernels.get(&entry.names[start..]));
             if let (Some(file), Kind::File, false) = (of_project, entry.kind, is_given) {
@@ -351,13 +357,13 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Whether a file of settings is the starter's.
+/// Whether a settings file is the starter's.
 fn is_given(text: &str) -> bool {
     read_text(&workspace_root().join("course/starter/config.toml"))
         .is_ok_and(|given| given == text.replace("\r\n", "\n"))
 }
 
-/// The name of a folder of a submission.
+/// Name of a folder in a submission.
 fn shown(root: &[String]) -> String {
     match root {
         [] => "the top folder".to_owned(),
@@ -365,7 +371,7 @@ fn shown(root: &[String]) -> String {
     }
 }
 
-/// The first names of a list, and how many more there are.
+/// Lists the first names, and how many more there are.
 fn listed(names: &[String], noun: &str) -> String {
     match names.len().checked_sub(MAX_SHOWN) {
         None | Some(0) => names.join(", "),
@@ -373,7 +379,7 @@ fn listed(names: &[String], noun: &str) -> String {
     }
 }
 
-/// What a submission without sources has.
+/// Describes the files of a submission without sources.
 fn contents(entries: &[Entry]) -> String {
     let name = |entry: &Entry| match entry.kind {
         Kind::File => entry.shown(),
@@ -388,19 +394,19 @@ fn contents(entries: &[Entry]) -> String {
     }
 }
 
-/// What a submission without sources of the assignment does not have.
+/// Message about a submission without sources of the assignment.
 fn no_sources(assignment: Assignment) -> String {
     let packages: Vec<&str> = assignment.parts().iter().map(|part| part.package()).collect();
     format!("no sources {}/src/….rs", packages.join("/src/….rs or "))
 }
 
-/// Whether a file is named as archives are, and not as a table or a page.
+/// Whether a file has the extension of an archive rather than of a table or a page.
 pub(super) fn has_name_of_archive(path: &Path) -> bool {
     let extension = path.extension().unwrap_or_default();
     ["zip", "tar", "tgz", "gz"].into_iter().any(|known| extension.eq_ignore_ascii_case(known))
 }
 
-/// Reads a submission of an assignment, or the archive that is in it.
+/// Reads a submission of an assignment, or the archive that it contains.
 ///
 /// # Errors
 /// The reason, in one line.
@@ -433,7 +439,7 @@ pub(super) fn read(path: &Path, assignment: Assignment) -> Result<Sources, Strin
     }
 }
 
-/// Reads an archive in a submission. Archives within it are not read.
+/// Reads an archive inside a submission. Archives inside that archive are not read.
 fn of_archive(outer: &mut Tree, archive: &Entry, assignment: Assignment) -> Result<Sources, String> {
     let name = archive.shown();
     let mut read = || {
@@ -469,7 +475,7 @@ mod tests {
         path.split('/').map(str::to_owned).collect()
     }
 
-    /// The bytes of a ZIP file.
+    /// Creates a ZIP file.
     fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut archive = ZipWriter::new(std::io::Cursor::new(Vec::new()));
         for (name, content) in files {
@@ -479,7 +485,7 @@ mod tests {
         archive.finish().unwrap().into_inner()
     }
 
-    /// A folder with one file.
+    /// Creates a folder with one file.
     fn with_file(name: &str, content: &[u8]) -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(name);
@@ -737,7 +743,7 @@ mod tests {
         assert_eq!(read_zip(&files).unwrap_err(), "it has more than 20000 files");
     }
 
-    /// A ZIP file that lists empty files, all at its beginning.
+    /// A ZIP file that lists `count` empty files, all at the same offset at its beginning.
     fn zip_of_empty_files(count: u32) -> Vec<u8> {
         let mut bytes = b"PK\x03\x04".to_vec();
         bytes.resize(31, 0);
@@ -752,7 +758,8 @@ mod tests {
             bytes.extend(format!("{index:08x}").bytes());
         }
         let (end, count) = (bytes.len() as u64, u64::from(count));
-        // The end of ZIP64, its place, and the end of which all numbers are there.
+        // The ZIP64 end of central directory record, its locator, and an end record that refers to
+        // it for all values.
         bytes.extend(b"PK\x06\x06\x2c\0\0\0\0\0\0\0\x2d\0\x2d\0\0\0\0\0\0\0\0\0");
         bytes.extend([count, count, end - start, start].map(u64::to_le_bytes).concat());
         bytes.extend(b"PK\x06\x07\0\0\0\0");
@@ -772,7 +779,7 @@ mod tests {
         let folder = with_file("many.zip", &bytes);
         let expected = "many.zip: it lists more than 200000 files: ask for the sources alone";
         assert_eq!(read(&folder.path().join("many.zip")).unwrap_err(), expected);
-        // Also in another archive, and in the folder that Moodle makes.
+        // The same holds inside another archive, and inside the folder that Moodle creates.
         assert_eq!(read(folder.path()).unwrap_err(), expected);
         assert_eq!(read_zip(&[("many.zip", &bytes)]).unwrap_err(), expected);
     }

@@ -1,7 +1,8 @@
-//! Grades in the tables that Moodle and Canvas export and import: the offline grading worksheet of an assignment, and the gradebook.
+//! Grades in the tables that Moodle and Canvas export and import: Moodle's offline grading
+//! worksheet and Canvas's gradebook.
 //!
-//! Rows and submissions belong together by the number that the platform writes into both: the participant's at Moodle, the
-//! user's at Canvas.
+//! Rows are matched to submissions by the ID that the platform writes into both: Moodle's
+//! participant ID or Canvas's user ID.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,13 +15,15 @@ use super::lateness::{Moment, Policy};
 use super::results::{Grade, escaped};
 use super::sheet::Sheet;
 
-/// The tables of platforms that the grades of a class are written to.
+/// Platform tables that receive the grades of a class.
 #[derive(Args)]
 pub(super) struct Options {
-    /// With --all: Moodle's grading worksheet; WORKSHEET-graded.csv beside it gets the grades and the feedback
+    /// With --all: Moodle's grading worksheet; WORKSHEET-graded.csv next to it gets the grades and
+    /// the feedback
     #[arg(long, value_name = "WORKSHEET.csv", requires = "all")]
     moodle: Option<PathBuf>,
-    /// With --all: Canvas's exported gradebook; GRADEBOOK-graded.csv beside it gets the grades of the assignment
+    /// With --all: Canvas's exported gradebook; GRADEBOOK-graded.csv next to it gets the grades of
+    /// the assignment
     #[arg(long, value_name = "GRADEBOOK.csv", requires = "all")]
     canvas: Option<PathBuf>,
     /// With --canvas: the assignment's name or number, if the gradebook has several
@@ -34,11 +37,11 @@ pub(super) struct Worksheet {
     output: PathBuf,
     students: Vec<Student>,
     grade: usize,
-    /// Moodle's column of feedback, which is there if the assignment has "Feedback comments".
+    /// Moodle's feedback column, which exists if the assignment has "Feedback comments".
     feedback: Option<usize>,
-    /// Moodle's column of times.
+    /// Moodle's column of hand-in times.
     time: Option<usize>,
-    /// What may be the student's name and number in the name of a submission.
+    /// Extracts candidates for the student's name and ID from the name of a submission.
     ids_of: fn(&str) -> Vec<(&str, &str)>,
 }
 
@@ -47,17 +50,17 @@ struct Student {
     name: String,
     /// Index of the row.
     row: usize,
-    /// Maximum of the grade at the platform.
+    /// Maximum grade on the platform.
     maximum: f64,
 }
 
 impl Options {
-    /// The files, which are no submissions.
+    /// Files that are not submissions.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         self.moodle.iter().chain(&self.canvas).flat_map(|file| [file.clone(), output_of(file)]).collect()
     }
 
-    /// Those that are read.
+    /// Input files.
     pub(super) fn inputs(&self) -> impl Iterator<Item = &Path> {
         [&self.moodle, &self.canvas].into_iter().flatten().map(PathBuf::as_path)
     }
@@ -65,7 +68,7 @@ impl Options {
     /// Reads the tables.
     ///
     /// # Errors
-    /// If one is not as its platform writes it.
+    /// If a table is not in its platform's format.
     pub(super) fn read(&self) -> Result<Vec<Worksheet>> {
         let moodle = self.moodle.iter().map(|file| Worksheet::of_moodle(Sheet::read(file)?, file));
         let canvas = self.canvas.iter();
@@ -83,7 +86,7 @@ impl Worksheet {
                 .context("no grading worksheet of Moodle in English (set Moodle's language to English to export it)")
         };
         let (id, grade, maximum) = (column("Identifier")?, column("Grade")?, column("Maximum grade")?);
-        // Moodle imports no worksheet without it.
+        // Moodle does not import a worksheet without this column.
         column("Last modified (grade)")?;
         let name = sheet.find("Full name")?.unwrap_or(id);
         let mut students = Vec::new();
@@ -102,8 +105,8 @@ impl Worksheet {
         Self { sheet, output: output_of(file), students, grade, feedback, time, ids_of: ids_at_moodle }.checked()
     }
 
-    /// Canvas imports the columns that name a student and those of the assignments that it is given: others are left out,
-    /// since their grades may have changed meanwhile.
+    /// Canvas imports the columns that identify a student and the columns of the given assignments.
+    /// The other columns are dropped, since their grades may have changed since the export.
     fn of_canvas(sheet: Sheet, file: &Path, assignment: Option<&str>) -> Result<Self> {
         let column = |name: &str| sheet.column(name).context("no gradebook of Canvas");
         let (name, id, section) = (column("Student")?, column("ID")?, column("Section")?);
@@ -145,7 +148,8 @@ impl Worksheet {
         Ok(self)
     }
 
-    /// The student of a submission. Of several numbers in its name, the one that follows the student's name counts, else the first.
+    /// Finds the student of a submission. If its name contains several IDs, the one after the
+    /// student's name counts, otherwise the first.
     fn student_of(&self, submission: &str) -> Option<&Student> {
         let known = |(name, id)| Some((name, self.students.iter().find(|student| student.id == id)?));
         let known: Vec<(&str, &Student)> = (self.ids_of)(submission).into_iter().filter_map(known).collect();
@@ -153,10 +157,10 @@ impl Worksheet {
         named.or(known.first()).map(|(_, student)| *student)
     }
 
-    /// When a submission was handed in, if the table has it.
+    /// Returns when a submission was handed in, if the table says so.
     ///
     /// # Errors
-    /// If that is no time.
+    /// If the table's entry is not a valid time.
     pub(super) fn time_of(&self, name: &str, policy: &Policy) -> Result<Option<Moment>> {
         let (Some(time), Some(student)) = (self.time, self.student_of(name)) else { return Ok(None) };
         let row = &self.sheet.rows[student.row];
@@ -169,11 +173,11 @@ impl Worksheet {
         }
     }
 
-    /// Writes the table with the grades. The lines say how many there are, and which students and submissions are
-    /// without the other.
+    /// Writes the table with the grades. The returned lines give the number of grades, the students
+    /// without a submission, and the submissions without a student.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the table cannot be written.
     pub(super) fn write(mut self, grades: &[(String, Grade)]) -> Result<Vec<String>> {
         let mut lines = Vec::new();
         let mut of_student: BTreeMap<String, Vec<&(String, Grade)>> = BTreeMap::new();
@@ -195,7 +199,7 @@ impl Worksheet {
                 excused.push(student.name.as_str());
                 continue;
             }
-            // Of several the first with the most points.
+            // The first submission with the highest points counts.
             let Some((name, grade)) = submissions.iter().rev().max_by(|a, b| a.1.points().total_cmp(&b.1.points()))
             else {
                 continue;
@@ -224,7 +228,8 @@ impl Worksheet {
     }
 }
 
-/// A text as HTML in a cell, in which no line and nothing after an entity is a formula: those are entities of their own.
+/// Converts text to HTML for a cell. No line, and no text after an entity, can be a formula: the
+/// characters that start formulas become entities.
 fn html_of(text: &str) -> String {
     let mut html = String::new();
     for letter in escaped(text).replace("&#10;", "\n").chars() {
@@ -247,14 +252,14 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A maximum of points, with a decimal point or a decimal comma.
+/// Parses a maximum of points, with a decimal point or a decimal comma.
 fn maximum_in(cell: &str) -> Result<f64> {
     let maximum =
         cell.trim().replace(',', ".").parse().ok().filter(|maximum: &f64| *maximum > 0.0 && maximum.is_finite());
     maximum.with_context(|| format!("the maximum of the grade is {cell:?}, expected a number above 0"))
 }
 
-/// The column of an assignment, which is named "NAME (NUMBER)".
+/// Finds the column of an assignment, which is named "NAME (NUMBER)".
 fn assignment_in(sheet: &Sheet, wanted: Option<&str>) -> Result<usize> {
     let parts = |title: &str| -> Option<(String, String)> {
         let (name, number) = title.strip_suffix(')')?.rsplit_once(" (")?;
@@ -280,14 +285,14 @@ fn assignment_in(sheet: &Sheet, wanted: Option<&str>) -> Result<usize> {
     }
 }
 
-/// The name and the participant's number in Moodle's `NAME_NUMBER_assignsubmission_file_FILE`. The name and the file's may have
-/// more of the kind.
+/// The name and participant ID in Moodle's `NAME_NUMBER_assignsubmission_file_FILE`. The student's
+/// name and the file name may contain similar patterns.
 fn ids_at_moodle(name: &str) -> Vec<(&str, &str)> {
     let before = name.match_indices("_assignsubmission_").map(|(end, _)| &name[..end]);
     before.filter_map(|before| before.rsplit_once('_')).filter(|(_, id)| is_number(id)).collect()
 }
 
-/// The user's number in Canvas's `NAME_USER_ATTACHMENT_FILE` or `NAME_LATE_USER_ATTACHMENT_FILE`.
+/// The user ID in Canvas's `NAME_USER_ATTACHMENT_FILE` or `NAME_LATE_USER_ATTACHMENT_FILE`.
 fn id_at_canvas(name: &str) -> Option<&str> {
     let mut parts = name.split('_').skip(1).skip_while(|part| part.eq_ignore_ascii_case("late"));
     let id = parts.next().filter(|id| is_number(id))?;
@@ -330,7 +335,7 @@ mod tests {
         (folder, worksheets)
     }
 
-    /// The table and the lines that are said.
+    /// Returns the written table and the printed lines.
     fn written(
         text: &str,
         platform: &str,
@@ -371,7 +376,7 @@ mod tests {
             table.contains("a &lt;&#61; b\n") && table.contains(" =c\n") && table.contains("75 of 100 points</pre>"),
             "{table}"
         );
-        // Points of 10, and the better one of two submissions.
+        // The maximum is 10 points, and the better of two submissions counts.
         assert!(table.contains("Grace, Hopper,grace@example.org,Submitted for grading,10,10,00"), "{table}");
         assert!(
             table.contains("Participant 103,Alan Turing,alan@example.org,No submission,7.00,100.00,Yes,-,-,old"),
@@ -379,7 +384,7 @@ mod tests {
         );
     }
 
-    /// Neither a name nor a file's name makes a submission another student's.
+    /// Neither a student's name nor a file name can assign a submission to another student.
     #[test]
     fn grade_knows_the_student_of_a_name_with_several_numbers() {
         let text = MOODLE.replace("Alan Turing", "Alan_102_assignsubmission_file");

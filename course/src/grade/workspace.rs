@@ -1,11 +1,12 @@
-//! The two workspaces of the grader, both made from the starter's.
+//! The grader's two workspaces, both based on the starter's workspace.
 //!
-//! One has a submission's sources after the other, with a program for each part that calls its functions for the judge,
-//! and the kernels once more, to be compiled to PTX. It has neither solutions nor tests. The other is the judge's: the
-//! solutions, and the tests, whose functions are those of the submission's process.
+//! The first holds the sources of one submission at a time. It has a program for each part that
+//! calls the part's functions for the judge, and a second copy of the kernels that is compiled to
+//! PTX. It contains neither solutions nor tests. The second workspace is the judge's: the
+//! solutions, and the tests, which call the functions in the submission's process.
 //!
-//! A file that does not differ from the submission's before is not written, so that a part that was not changed, as in a
-//! second attempt, is not compiled again.
+//! A file that is unchanged since the previous submission is not rewritten. An unchanged part, as
+//! in a second attempt, is therefore not recompiled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -17,33 +18,35 @@ use super::submission::{self, Form, PartFiles, Sources};
 use crate::starter::{self, Part, read_text};
 use crate::workspace_root;
 
-/// A kernel in place of the submission's, while the dependencies are compiled.
+/// Placeholder for the submission's kernel while the dependencies are compiled.
 const NO_KERNEL: &str = "#[cuda_std::kernel]\npub fn nothing(x: &[f32]) {\n    let _ = x;\n}\n";
 
 pub(super) struct Workspace {
     folder: PathBuf,
     parts: Vec<Part>,
-    /// The sources as they are given, in place of a part that a submission does not have.
+    /// The given sources, which replace a part that a submission does not have.
     starter_sources: BTreeMap<PathBuf, String>,
-    /// The parts' manifests as they are given, by the packages' names.
+    /// The given manifests of the parts, by package name.
     manifests: BTreeMap<&'static str, String>,
-    /// The workspace's manifests for submissions in the starter's form and in that of this project's crates.
+    /// The workspace's manifests for submissions in the starter's form and in the form of this
+    /// project's crates.
     own_manifests: [String; 2],
 }
 
-/// The crates that the parts' programs share. They depend on kernels-cpu, which has solutions: as students do, submissions in the
-/// starter's form have them with two of its modules.
+/// Crates that the parts' programs share. They depend on kernels-cpu, which contains solutions.
+/// Submissions in the starter's form get it with only two of its modules, like the students.
 pub(super) const OF_PROGRAMS: [&str; 2] = ["crates/command_line", "crates/timing"];
 
 impl Workspace {
-    /// Writes the workspace for submissions of these parts to a folder, which is replaced.
+    /// Writes the workspace for submissions of these parts, replacing the folder.
     pub(super) fn create(folder: &Path, parts: &[Part]) -> Result<Self> {
         write_starter(folder, parts, false)?;
         let mut members = Vec::new();
         for &part in parts {
             let package = part.package();
             let runner = folder.join(runner(part));
-            // What counts messages, or launches kernels, is not the submission's.
+            // The code that counts messages or launches kernels is provided, not taken from the
+            // submission.
             let more = match part {
                 Part::Distributed => "mpi_driver.workspace = true\n",
                 Part::Learn => "cuda_std.workspace = true\ngpu.workspace = true\n",
@@ -51,7 +54,7 @@ impl Workspace {
             };
             write(&runner.join("Cargo.toml"), &format!("{}{more}", template("runner/Cargo.toml", part)?))?;
             write(&runner.join("src/main.rs"), &template(&format!("{package}/runner.rs"), part)?)?;
-            // What drives the functions is given, and the submission's is not used.
+            // The drivers that call the functions are given; a submission's versions are not used.
             for (name, file) in starter::templates_of(part)?.iter().filter(|(name, _)| is_of_driver(name)) {
                 let name = name.file_name().context("a source has a name")?;
                 write(&runner.join("src").join(name), &read_text(file)?)?;
@@ -95,7 +98,7 @@ impl Workspace {
         })
     }
 
-    /// The sources that students are given, by their paths.
+    /// The sources that students are given, by path.
     pub(super) fn starter_sources(&self) -> &BTreeMap<PathBuf, String> {
         &self.starter_sources
     }
@@ -104,10 +107,11 @@ impl Workspace {
         &self.folder
     }
 
-    /// The folders of this project's crates that the workspace depends on, and the manifests above them.
+    /// Folders of this project's crates that the workspace depends on, and the manifests above
+    /// them.
     ///
     /// # Errors
-    /// If cargo does not know them, or a crate of another project is not pinned.
+    /// If cargo does not find them, or a crate from outside this project is not pinned.
     pub(super) fn dependencies(&self, cargo: &mut std::process::Command) -> Result<Vec<PathBuf>> {
         let root = workspace_root();
         let mut paths: BTreeSet<PathBuf> =
@@ -115,7 +119,7 @@ impl Workspace {
         for package in pinned_packages(cargo, &self.folder)? {
             let manifest = Path::new(package["manifest_path"].as_str().context("a package has a manifest")?);
             if package["source"].is_null() && !manifest.starts_with(&self.folder) {
-                // Cargo looks for the manifest of its workspace in the folders above.
+                // Cargo looks for the workspace's manifest in the parent folders.
                 let above = manifest.ancestors().skip(2).take_while(|folder| folder.starts_with(root));
                 paths.extend(above.map(|folder| folder.join("Cargo.toml")).filter(|file| file.is_file()));
                 paths.extend(manifest.parent().map(Path::to_owned));
@@ -124,7 +128,8 @@ impl Workspace {
         Ok(paths.into_iter().collect())
     }
 
-    /// Replaces the sources by a submission's. Programs are given, and not compiled: a library alone compiles faster.
+    /// Replaces the sources with a submission's. Programs are given and not compiled: the library
+    /// alone compiles faster.
     pub(super) fn put(&self, sources: &Sources) -> Result<()> {
         let own = match sources.form {
             Form::Starter => &self.own_manifests[0],
@@ -132,17 +137,17 @@ impl Workspace {
         };
         write_if_other(&self.folder.join("Cargo.toml"), own)?;
         if sources.form == Form::Project {
-            // It depends on more, which cargo has left out of the lock file.
+            // This form has more dependencies, which cargo has dropped from the lock file.
             write(&self.folder.join("Cargo.lock"), &pins()?.to_string())?;
         }
         for &part in &self.parts {
             let package = part.package();
             if kernels(part).is_some() {
-                // The kernels of the submission before.
+                // Replaces the previous submission's kernels.
                 self.put_given_kernel(part)?;
             }
             let mut files: BTreeMap<&PathBuf, &String> = BTreeMap::new();
-            // A student may hand in the file of puzzles alone.
+            // A student may hand in only the file of puzzles.
             if !sources.has(part) || part == Part::Learn {
                 files.extend(&self.starter_sources);
             }
@@ -165,7 +170,7 @@ impl Workspace {
             }
             for (name, text) in files.into_iter().filter(|(name, _)| is_compiled(name)) {
                 let file = self.folder.join(name);
-                // A file may have the name of a folder that another submission had.
+                // A file may have the same name as a folder of an earlier submission.
                 if file.is_dir() {
                     std::fs::remove_dir_all(&file).with_context(|| format!("cannot remove {}", file.display()))?;
                 }
@@ -175,20 +180,21 @@ impl Workspace {
         Ok(())
     }
 
-    /// Puts a kernel that is always right, other than the one that was compiled with the dependencies, in place of a part's.
+    /// Replaces a part's kernel with one that is always valid and differs from the one compiled
+    /// with the dependencies.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the kernel cannot be written.
     pub(super) fn put_given_kernel(&self, part: Part) -> Result<()> {
         let kernel = format!("// In the sandbox.\n{NO_KERNEL}");
         write_kernels(&self.folder.join(ptx(part)), &BTreeMap::from([("kernel".to_owned(), &*kernel)]))
     }
 
-    /// Puts a part's kernels, and the files of the submission that they use by `crate::FILE`, where they are compiled to
-    /// PTX.
+    /// Copies a part's kernels, and the submission's files they use through `crate::FILE`, to the
+    /// place where they are compiled to PTX.
     ///
     /// # Errors
-    /// If they cannot be written. The inner error is the function that is still to be written.
+    /// If the files cannot be written. The inner error names the function that is not yet written.
     pub(super) fn put_kernels(&self, part: Part, files: &PartFiles) -> Result<Result<(), String>> {
         let Some(kernels) = kernels(part) else { return Ok(Ok(())) };
         let source = |module: &str| {
@@ -210,10 +216,10 @@ impl Workspace {
     }
 }
 
-/// The lock files of this project, by which crates of others have one version and one content.
+/// This project's lock files, which fix one version and one checksum for each external crate.
 const LOCKS: [&str; 2] = ["Cargo.lock", "course/Cargo.lock"];
 
-/// A lock file with the packages of all of [`LOCKS`], of which cargo takes those that a workspace depends on.
+/// A lock file with the packages of all [`LOCKS`]. Cargo keeps those that a workspace depends on.
 fn pins() -> Result<toml::Table> {
     let read = |name| -> Result<toml::Table> {
         read_text(&workspace_root().join(name))?.parse().with_context(|| format!("{name} is no lock file"))
@@ -232,10 +238,12 @@ fn pins() -> Result<toml::Table> {
     Ok(pins)
 }
 
-/// The packages that a workspace depends on, by cargo, which completes its lock file.
+/// Returns the packages that a workspace depends on, according to cargo, which completes the
+/// workspace's lock file.
 ///
 /// # Errors
-/// If one of another project is not in [`LOCKS`]: whatever version is the newest would be compiled with submissions.
+/// If an external package is not in [`LOCKS`]: submissions would then be compiled with the newest
+/// version.
 pub(super) fn pinned_packages(cargo: &mut std::process::Command, folder: &Path) -> Result<Vec<serde_json::Value>> {
     let output = cargo.args(["metadata", "--format-version", "1"]).current_dir(folder).output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim_end());
@@ -246,7 +254,7 @@ pub(super) fn pinned_packages(cargo: &mut std::process::Command, folder: &Path) 
     Ok(packages)
 }
 
-/// Checks that cargo's packages of other projects are in [`LOCKS`].
+/// Checks that cargo's external packages are in [`LOCKS`].
 fn require_pinned(packages: &[serde_json::Value]) -> Result<()> {
     let pins = pins()?;
     let pins = pins.get("package").and_then(toml::Value::as_array).context("a lock file has packages")?;
@@ -267,7 +275,7 @@ fn require_pinned(packages: &[serde_json::Value]) -> Result<()> {
     Ok(())
 }
 
-/// What this project's own part depends on besides what the starter's does.
+/// Dependencies of this project's own part that the starter's part does not have.
 fn dependencies_of_project(part: Part) -> String {
     let line = |folder: &&str| {
         let name = folder.rsplit('/').next().unwrap_or(folder);
@@ -279,7 +287,7 @@ fn dependencies_of_project(part: Part) -> String {
     }
 }
 
-/// The names after `crate::` and `super::`, down to the depth of brackets that a source may have.
+/// Names after `crate::` and `super::`, down to the maximum bracket depth of a source.
 fn of_crate(tokens: TokenStream, depth: usize) -> Vec<String> {
     if depth > submission::MAX_BRACKETS {
         return Vec::new();
@@ -307,8 +315,8 @@ fn of_crate(tokens: TokenStream, depth: usize) -> Vec<String> {
     names
 }
 
-/// The solutions of these parts that are published: those of `cargo course starter --solutions` below `solutions`, and this
-/// project's own crates below `project`.
+/// The published solutions of these parts: the output of `cargo course starter --solutions` below
+/// `solutions`, and this project's own crates below `project`.
 pub(super) fn published_solutions(parts: &[Part]) -> Result<BTreeMap<PathBuf, String>> {
     let mut files = BTreeMap::new();
     for &part in parts {
@@ -328,43 +336,45 @@ pub(super) fn published_solutions(parts: &[Part]) -> Result<BTreeMap<PathBuf, St
     Ok(files)
 }
 
-/// Whether a given source calls the functions, or has what that needs.
+/// Whether a given source calls the functions, or supports such a source.
 fn is_of_driver(name: &Path) -> bool {
     let names = ["src/drive.rs", "learn/src/cases.rs", "learn/src/checks.rs"];
     names.into_iter().any(|file| name.ends_with(file))
 }
 
-/// The package of a part's program that calls its functions.
+/// Package of a part's program that calls its functions.
 pub(super) fn runner(part: Part) -> String {
     format!("{}_runner", part.package())
 }
 
-/// The package that compiles a part's kernels to PTX.
+/// Package that compiles a part's kernels to PTX.
 pub(super) fn ptx(part: Part) -> String {
     format!("{}_ptx", part.package())
 }
 
-/// The package of a part's tests.
+/// Package of a part's tests.
 pub(super) fn judge(part: Part) -> String {
     format!("{}_judge", part.package())
 }
 
-/// The file of a part's kernels, without `.rs`.
+/// File of a part's kernels, without `.rs`.
 pub(super) fn kernels(part: Part) -> Option<&'static str> {
     part.kernel().map(|(file, _)| file)
 }
 
-/// A given source of a part, if the starter has it.
+/// Returns a given source of a part, if the starter has it.
 fn starter_source(part: Part, name: &str) -> Result<Option<String>> {
     let file = workspace_root().join("course/starter").join(part.package()).join("src").join(name);
     if file.exists() { read_text(&file).map(Some) } else { Ok(None) }
 }
 
-/// Writes the judge's workspace for submissions of a form to a folder, which is replaced: the tests of these parts. They
-/// launch a submission's PTX by the starter's solutions, or by this project's own crates.
+/// Writes the judge's workspace with the tests of these parts, for submissions of a form, replacing
+/// the folder. The tests launch a submission's PTX with the starter's solutions, or with this
+/// project's own crates.
 pub(super) fn create_judge(folder: &Path, parts: &[Part], form: Form) -> Result<()> {
     let (starter, root) = (workspace_root().join("course/starter"), workspace_root());
-    // Part 1, which has no kernels, is the same; two packages of one name are not in a workspace.
+    // Part 1 has no kernels and is the same in both forms; a workspace cannot contain two packages
+    // of the same name.
     let written = match form {
         Form::Starter => parts,
         Form::Project => &[Part::One],
@@ -408,13 +418,14 @@ fn write_starter(folder: &Path, parts: &[Part], solutions: bool) -> Result<()> {
     starter::write(folder, parts, solutions)
 }
 
-/// A file of `grading` for a part.
+/// Reads a part's file in `grading`.
 fn template(name: &str, part: Part) -> Result<String> {
     let text = read_text(&workspace_root().join("course/grading").join(name))?;
     Ok(text.replace("PACKAGE", part.package()))
 }
 
-/// Adds packages to the starter's Cargo.toml, what they depend on, and optimises what compares results.
+/// Adds packages and their dependencies to the starter's Cargo.toml, and optimizes the code that
+/// compares results.
 fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
     let manifest = folder.join("Cargo.toml");
     let members: String = packages.iter().map(|package| format!("\"{package}\", ")).collect();
@@ -437,7 +448,7 @@ fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
         ensure!(text.matches(&from).count() == 1, "the starter's Cargo.toml does not have one {from:?}");
         text = text.replace(&from, &to);
     }
-    // The judge's crates use a GPU's driver, also where a part's do not.
+    // The judge's crates use a GPU driver even if a part's crates do not.
     if !text.contains("[patch.crates-io]") {
         text.push_str(&format!(
             "\n[patch.crates-io]\nfind_cuda_helper = {{ path = {:?} }}\n",
@@ -448,7 +459,7 @@ fn add_members(folder: &Path, packages: &[String]) -> Result<()> {
     write(&folder.join("Cargo.lock"), &pins()?.to_string())
 }
 
-/// Writes the sources of a package of kernels: these modules and no others.
+/// Writes the sources of a package of kernels: exactly these modules.
 fn write_kernels(package: &Path, modules: &BTreeMap<String, &str>) -> Result<()> {
     let folder = package.join("src");
     let mut library =
@@ -510,7 +521,8 @@ mod tests {
         }
     }
 
-    /// What the compiler may read beside the submission: no include finds a solution there.
+    /// Checks what the compiler may read besides the submission: no `include!` finds a solution
+    /// there.
     #[test]
     fn grade_compiles_submissions_where_no_solution_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
@@ -553,7 +565,7 @@ mod tests {
         assert_eq!(own_files(), 0);
     }
 
-    /// Cargo finds in them what each package is built from.
+    /// Cargo finds the targets of each package in the written workspaces.
     #[test]
     fn grade_writes_workspaces_that_cargo_reads() {
         let folder = tempfile::tempdir().unwrap();
@@ -567,7 +579,7 @@ mod tests {
                 let path = dependency["path"].as_str();
                 assert!(path.is_none_or(|path| Path::new(path).join("Cargo.toml").is_file()), "{dependency}");
             }
-            // What is compiled has the checksums of the project.
+            // The checksums of the compiled crates are the project's.
             let [lock, pins] = [read_text(&workspace.join("Cargo.lock")).unwrap().parse().unwrap(), pins().unwrap()];
             let packages = |lock: &toml::Table| lock["package"].as_array().unwrap().clone();
             let pins = packages(&pins);

@@ -1,5 +1,6 @@
-//! The crates of this project that a student's workspace is built from, as folders of it: their sources, without tests and
-//! without solutions of the homework. Their manifests inherit nothing, since no workspace is above them.
+//! This project's crates that a student's workspace is built from, copied into the workspace
+//! without tests and without solutions of the homework. Their manifests inherit nothing, since
+//! there is no workspace above them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,19 +10,20 @@ use toml::{Table, Value};
 
 use super::{files_below, read_text};
 
-/// The folder of these crates in a student's workspace.
+/// Folder of these crates in a student's workspace.
 pub(crate) const FOLDER: &str = "vendor";
 
-/// Crates of which students get some modules only: the others are solutions of the homework.
+/// Crates that students get only in part. The other modules are solutions of the homework.
 const MODULES: [(&str, &[&str]); 1] = [("kernels-cpu", &["dispatch", "memory"])];
 
-/// What tests, examples and lints need, and students do not have.
+/// Manifest sections for tests, examples and lints, which students do not get.
 const LEFT_OUT: [&str; 6] = ["dev-dependencies", "lints", "bin", "test", "example", "bench"];
 
-/// The files of these crates, which are folders of the project at `root`, and of those that they depend on.
+/// Returns the files of these crates, which are folders of the project at `root`, and of their
+/// dependencies.
 ///
 /// # Errors
-/// If a crate cannot be read, has a build script, or has the name of another one.
+/// If a crate cannot be read, has a build script, or has the same name as another one.
 pub(super) fn files(root: &Path, crates: &BTreeSet<String>) -> Result<Vec<(PathBuf, String)>> {
     let mut next = crates.iter().map(|folder| canonical(&root.join(folder))).collect::<Result<Vec<_>>>()?;
     let mut files = Vec::new();
@@ -46,7 +48,7 @@ pub(super) fn files(root: &Path, crates: &BTreeSet<String>) -> Result<Vec<(PathB
     Ok(files)
 }
 
-/// A crate's sources by their paths in it.
+/// Sources of a crate by path within it.
 fn sources(folder: &Path, name: &str) -> Result<Vec<(PathBuf, String)>> {
     let modules = MODULES.iter().find(|(of, _)| *of == name).map(|(_, modules)| *modules);
     let mut files = Vec::new();
@@ -66,7 +68,8 @@ fn sources(folder: &Path, name: &str) -> Result<Vec<(PathBuf, String)>> {
     Ok(files)
 }
 
-/// A library's root without the modules that are left out, and without what it re-exports of them and of other crates.
+/// The root file of a library without the omitted modules, and without re-exports from them and
+/// from other crates.
 fn library(text: &str, modules: &[&str]) -> String {
     let module = |line: &str| {
         let line = line.strip_prefix("pub ").unwrap_or(line);
@@ -77,16 +80,16 @@ fn library(text: &str, modules: &[&str]) -> String {
     text.lines().filter(is_kept).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The manifest in a folder.
+/// Reads the manifest in a folder.
 fn manifest_in(folder: &Path) -> Result<Table> {
     let file = folder.join("Cargo.toml");
     read_text(&file)?.parse().with_context(|| file.display().to_string())
 }
 
-/// The workspace that a crate inherits from.
+/// The workspace from which a crate inherits.
 struct Workspace {
     table: Table,
-    /// Its folder.
+    /// Folder of the workspace.
     root: PathBuf,
 }
 
@@ -100,7 +103,8 @@ impl Workspace {
         anyhow::bail!("{} is in no workspace", folder.display())
     }
 
-    /// The crate's manifest without inheritance, and the folders of the crates that it depends on by path.
+    /// Returns the crate's manifest with inheritance resolved, and the folders of its path
+    /// dependencies.
     fn resolved(&self, folder: &Path) -> Result<(String, Vec<PathBuf>)> {
         let mut manifest = manifest_in(folder)?;
         LEFT_OUT.iter().for_each(|key| drop(manifest.remove(*key)));
@@ -108,7 +112,7 @@ impl Workspace {
         for (key, value) in package.iter_mut().filter(|(_, value)| is_inherited(value)) {
             *value = self.inherited("package", key)?;
         }
-        // Programs of these crates are not for students.
+        // Students do not get the programs of these crates.
         package.insert("autobins".to_owned(), Value::Boolean(false));
         let mut folders = Vec::new();
         self.resolve_dependencies(&mut manifest, folder, &mut folders)?;
@@ -121,7 +125,7 @@ impl Workspace {
         Ok((toml::to_string(&manifest)?, folders))
     }
 
-    /// Replaces what dependencies inherit, and the paths, which become those in a student's workspace.
+    /// Resolves inherited dependencies, and rewrites paths to those in a student's workspace.
     fn resolve_dependencies(&self, table: &mut Table, folder: &Path, folders: &mut Vec<PathBuf>) -> Result<()> {
         for key in ["dependencies", "build-dependencies"] {
             let Some(dependencies) = table.get_mut(key).and_then(Value::as_table_mut) else { continue };
@@ -142,7 +146,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// The workspace's dependency with what the crate's `own` adds to it.
+    /// Merges the crate's `own` settings into the workspace's dependency.
     fn dependency(&self, name: &str, own: Table) -> Result<Table> {
         let mut dependency = as_table(self.inherited("dependencies", name)?);
         for (key, value) in own.into_iter().filter(|(key, _)| key != "workspace") {
@@ -154,7 +158,7 @@ impl Workspace {
         Ok(dependency)
     }
 
-    /// The value of the workspace.
+    /// Returns the workspace's value of an inherited key.
     fn inherited(&self, table: &str, key: &str) -> Result<Value> {
         let value = self.table.get(table).and_then(|table| table.get(key)).cloned();
         value.with_context(|| format!("the workspace in {} has no {table}.{key}", self.root.display()))
@@ -165,7 +169,7 @@ fn is_inherited(value: &Value) -> bool {
     value.get("workspace").and_then(Value::as_bool) == Some(true)
 }
 
-/// A dependency as a table: `"1"` is `{ version = "1" }`.
+/// Converts a dependency to a table: `"1"` becomes `{ version = "1" }`.
 fn as_table(dependency: Value) -> Table {
     match dependency {
         Value::Table(table) => table,
@@ -177,7 +181,7 @@ fn canonical(folder: &Path) -> Result<PathBuf> {
     folder.canonicalize().with_context(|| format!("cannot find {}", folder.display()))
 }
 
-/// The name of a crate's folder.
+/// Name of a crate's folder.
 fn name_of(folder: &Path) -> Result<String> {
     let name = folder.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).with_context(|| format!("{} has no name in UTF-8", folder.display()))

@@ -12,7 +12,7 @@ const KERNEL: &str = "filters/src/kernel.rs";
 const GPU: &str = "filters/src/on_gpu.rs";
 const SOBEL: &str = "filters/src/sobel.rs";
 
-/// The tests of a kernel that is wrong.
+/// The tests that fail if the kernel is wrong.
 const OF_KERNEL: &[&str] = &[
     "correlation_gpu_is_right_on_the_simulator",
     "hidden::correlation_gpu_launches_a_thread_for_each_pixel",
@@ -20,7 +20,7 @@ const OF_KERNEL: &[&str] = &[
     "correlation_kernels_ptx_is_right",
 ];
 
-/// The result of a launch that writes zeros, and the correlation by the processor.
+/// The result of a launch that writes zeros, and the correlation computed on the CPU.
 const EMPTY_KERNEL: &str = "\
 use cuda_std::{GlobalMut, kernel, thread};
 
@@ -137,7 +137,7 @@ pub(crate) fn all() -> Vec<Submission> {
                 "{ let _ = number; distorted.remove(0); distorted.push(image); }",
             ),
             &["augmented_has_an_image_for_each_in_order"],
-            // Which of its comparisons fails first depends on the order in which they come.
+            // The order in which results arrive determines which comparison fails first.
             &["image "],
         ),
         one(

@@ -8,17 +8,17 @@ const RING: &str = "distributed_functions/src/ring.rs";
 const STEP: &str = "distributed_functions/src/synchronous.rs";
 const TRAINING: &str = "distributed_functions/src/asynchronous.rs";
 
-/// The beginnings of the solutions' bodies.
+/// Beginnings of the bodies of the solutions.
 const AT_RING: &str = "    let (rank, size, length) = (communicator.rank(), communicator.size(), send.len());\n";
 const AT_MASTER: &str = "    let mut gradient = vec![0.0; part.len()];\n";
 
-/// What tells that a sum was not computed on a ring.
+/// Messages that show that a sum was not computed on a ring.
 const RINGS_MESSAGES: &[&str] = &[
     "hidden::ring_allreduce_sends_parts_to_its_right_neighbour_alone",
     "hidden::synchronous_step_sends_what_a_ring_does",
 ];
 
-/// The whole buffers go round the ring.
+/// The whole buffers travel around the ring.
 const WHOLE_BUFFERS: &str = "
     let (rank, size) = (communicator.rank(), communicator.size());
     let mut all = vec![send.to_vec(); size];
@@ -43,7 +43,7 @@ const MPIS_OWN: &str = "
     }
 ";
 
-/// Masters and workers get groups of their own, by which a master knows how many workers it must wait for.
+/// Masters and workers get their own groups, which tell a master how many workers to wait for.
 const WAITS_FOR_ALL: &str = "
     let workers = communicator.size() - communicator.split(0, 0)?.size();
     let mut gradient = vec![0.0; part.len()];

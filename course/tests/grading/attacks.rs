@@ -1,4 +1,5 @@
-//! Attacks on the grader: on its secrets, its machine, and the other submissions of a class. Each costs its own points alone.
+//! Attacks on the grader: on its secrets, its machine, and a class's other submissions. Each attack
+//! costs only the attacker's points.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,7 +11,7 @@ use super::{
     CHECK, LISTS, MAX_CPU, MAX_CPU_TESTS, MAX_KERNEL, Submission, course, files_below, lock, results, write_submission,
 };
 
-/// In the grader's environment.
+/// A secret in the grader's environment.
 const SECRET: &str = "a-secret-of-the-grader";
 
 fn attacks() -> Vec<Submission> {
@@ -99,7 +100,7 @@ fn attacks() -> Vec<Submission> {
     ]
 }
 
-/// Entries that no folder can have beside the solutions, and the beginning of the reason.
+/// Entries that cannot be in a folder with the solutions, and the beginning of the reason.
 fn entries() -> [(String, &'static str); 3] {
     let entry = |name: &str, reason| (format!("max_functions/src/{name}.rs"), reason);
     [
@@ -109,7 +110,7 @@ fn entries() -> [(String, &'static str); 3] {
     ]
 }
 
-/// The solutions of a part, with one more entry.
+/// Writes a ZIP file with a part's solutions and one more entry.
 fn write_zip(solved: &Path, file: &Path, entry: &str) {
     let mut archive = zip::ZipWriter::new(std::fs::File::create(file).unwrap());
     let mut add = |name: &str, bytes: &[u8]| {
@@ -124,7 +125,7 @@ fn write_zip(solved: &Path, file: &Path, entry: &str) {
     archive.finish().unwrap();
 }
 
-/// The solutions, the starter and a class's folder, within a folder.
+/// Creates the solutions, the starter and a class's folder within a folder.
 fn folders(folder: &Path) -> [PathBuf; 3] {
     let [solved, given, class] = ["solved", "given", "class"].map(|name| folder.join(name));
     for (folder, more) in [(&solved, &["--solutions"][..]), (&given, &[])] {
@@ -195,7 +196,7 @@ fn attacks_on_the_grader_cost_their_own_points_alone() {
     }
 }
 
-/// The variable PATH with a program `bwrap` that fails with this argument if a shell's condition is true.
+/// A PATH with a `bwrap` that fails with this argument if a shell condition is true.
 fn with_broken_bwrap(folder: &Path, argument: &str, condition: &str) -> std::ffi::OsString {
     use std::os::unix::fs::PermissionsExt;
     let program = folder.join("bwrap");
@@ -211,7 +212,7 @@ fn with_broken_bwrap(folder: &Path, argument: &str, condition: &str) -> std::ffi
     path
 }
 
-/// The toolchain is missing, so that nothing is graded.
+/// The toolchain is missing, so nothing is graded.
 #[test]
 fn a_bubblewrap_that_cannot_forbid_user_namespaces_is_used_with_a_warning() {
     let works = Command::new("bwrap").args(["--unshare-all", "--ro-bind", "/", "/", "/usr/bin/true"]).status();
@@ -239,7 +240,7 @@ fn a_broken_sandbox_takes_no_points() {
     for name in ["ann", "bob"] {
         write_submission(&solved, &given, &class, &Submission { name, changes: vec![], lost: &[], feedback: &[] });
     }
-    // Before the first submission, there is nothing to grade.
+    // Before the first submission, a failure means that nothing is graded.
     let path = with_broken_bwrap(folder, "--offline", "true");
     let output = grade(folder, |command| {
         command.env("PATH", &path);
@@ -249,7 +250,7 @@ fn a_broken_sandbox_takes_no_points() {
     assert!(said.contains("nothing is graded"), "{said}");
     assert!(!folder.join("grades.csv").exists());
 
-    // Once it grades, each submission has its row.
+    // Once grading has started, each submission gets a row.
     let path = with_broken_bwrap(folder, "--offline", &format!("[ -d '{}' ]", folder.join("feedback").display()));
     let output = grade(folder, |command| {
         command.env("PATH", &path);
@@ -274,7 +275,7 @@ fn a_toolchain_behind_a_link_compiles_submissions() {
     let folder = folder.path();
     let [solved, given, class] = folders(folder);
     write_submission(&solved, &given, &class, &Submission { name: "ann", changes: vec![], lost: &[], feedback: &[] });
-    // The name and the folder of the toolchain in use, if rustup has it.
+    // Name and folder of the toolchain in use, if rustup installed it.
     let Some(name) = std::env::var_os("RUSTUP_TOOLCHAIN") else { return eprintln!("skipped: there is no rustup") };
     let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
     let sysroot = Path::new(std::str::from_utf8(&sysroot.stdout).unwrap().trim()).canonicalize().unwrap();

@@ -1,11 +1,13 @@
-//! Submissions that would have points without the work: each loses what it has not done.
+//! Submissions that try to get points without doing the work. Each loses the points for the missing
+//! work.
 
 use super::Change::{Remove, Replace, Write};
 use super::{CHECK, Change, MAX_CPU, MAX_GPU, MAX_KERNEL, MAX_RAYON, PRODUCT_KERNEL, Submission, TRIVIAL_PRODUCT};
 
-/// The test that calls max_cpu alone.
+/// The test that calls only max_cpu.
 const MAX_CPU_IS_RIGHT: &[&str] = &["max_cpu_is_right"];
-/// All of part 2 but the kernel's PTX, which has no process of the submission.
+/// All tests of part 2 except the tests of the kernel's PTX, which do not run the submission's
+/// process.
 const MAX_BUT_PTX: &[&str] = &[
     "max_cpu_is_right",
     "max_rayon_is_right",
@@ -21,7 +23,7 @@ const SHAPE: &str = "max_functions/src/shape.rs";
 const PRODUCT_RAYON: &str = "matmul_functions/src/parallel.rs";
 const PRODUCT_GPU: &str = "matmul_functions/src/on_gpu.rs";
 
-/// What a kernel of part 2 is for, and its launch.
+/// The tests of part 2's kernel and its launch.
 const MAX_GPU_TESTS: &[&str] = &[
     "max_gpu_is_right_on_the_simulator",
     "max_gpu_takes_the_homeworks_matrices",
@@ -32,7 +34,7 @@ const MAX_GPU_TESTS: &[&str] = &[
 
 const EMPTY_KERNEL: &str = "use cuda_std::{GlobalMut, kernel};\n\n#[kernel]\npub fn max_kernel(_a: &[i32], b: &[i32], out: GlobalMut<i32>) {\n    let _ = (_a, b, out);\n}\n";
 
-/// An `on_gpu.rs` whose function does something else before or instead of the launch.
+/// An `on_gpu.rs` with a function that does something else before or instead of the launch.
 fn max_gpu(body: &str) -> String {
     format!(
         "use gpu::{{Device, Error, LaunchConfig}};\nuse ndarray::{{Array2, ArrayRef2}};\nuse crate::{{ShapeMismatch, max_kernel}};\n\
@@ -44,7 +46,7 @@ fn max_gpu(body: &str) -> String {
     )
 }
 
-/// The matrices on the device, and a launch of the kernel with the homework's shape.
+/// Copies the matrices to the device, and launches the kernel with the homework's shape.
 const LAUNCH: &str = "
     let [x, y] = [a, b].map(|matrix| matrix.iter().copied().collect::<Vec<i32>>());
     let (x, y) = (device.buffer_from_slice(&x)?, device.buffer_from_slice(&y)?);
@@ -53,7 +55,8 @@ const LAUNCH: &str = "
     device.launch(&max_kernel, config, (&x, &y, &mut out))?;
 ";
 
-/// In a function of the submission: frames of an answer before there is a request, to every open file.
+/// Code in a submission's function that writes frames of an answer to every open file before any
+/// request.
 const FORGED_FRAMES: &str = "
     for file in 0..32 {
         use std::io::Write;
@@ -66,7 +69,7 @@ const FORGED_FRAMES: &str = "
     #[allow(unreachable_code)]
     let (rows";
 
-/// Replaces the beginning of max_cpu, after the check of the shapes.
+/// Inserts code into max_cpu after the check of the shapes.
 fn at_start(code: &str) -> Vec<Change> {
     vec![Replace(MAX_CPU, CHECK, text(format!("    ShapeMismatch::check(a.dim(), b.dim())?;\n{code}")))]
 }
@@ -84,7 +87,7 @@ fn text(text: String) -> &'static str {
     text.leak()
 }
 
-/// Of the five first, each had full points once.
+/// The first five got full points in earlier versions.
 pub(super) fn all() -> Vec<Submission> {
     let solution = |path: &str| format!("{}/starter/{path}", env!("CARGO_MANIFEST_DIR"));
     let stolen = |how: String| vec![Write(MAX_RAYON, text(how))];

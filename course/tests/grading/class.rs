@@ -1,5 +1,6 @@
-//! A synthetic class, as Moodle has it: right submissions with other names and comments, mistakes, cheats, copies, late ones,
-//! points by hand, and a second grading after one student has handed in again.
+//! A synthetic class in Moodle's format: correct submissions with other names and comments,
+//! mistakes, cheats, copies, late submissions, manually set points, and a second grading after one
+//! student has handed in again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,13 +9,13 @@ use std::time::{Duration, SystemTime};
 use super::Change::Replace;
 use super::{Change, LISTS, MAX_CPU, Submission, cheats, files_below, hostile, mistakes, not_rust, others};
 
-/// Each block of this many students has one of each kind.
+/// Size of a block of students with one student of each kind.
 const BLOCK: usize = 20;
 
 const DUE: &str = "due = 2026-11-20T23:59:00+01:00\ngrace_minutes = 15\n\
     factors = [{ hours = 24, factor = 0.9 }, { hours = 48, factor = 0.5 }]\n\n[extensions]\n";
 
-/// The names that a student gives to variables, in place of the solution's.
+/// Variable names that a student uses in place of the solution's.
 const NAMES: [[(&str, &str); 6]; 4] = [
     [
         ("rows", "rows"),
@@ -44,27 +45,27 @@ const RENAMED: [&str; 6] = [
     "utils/src/weights.rs",
 ];
 
-/// When a student hands in, in Moodle's words, and what that means.
+/// When a student hands in, in Moodle's words, and the expected lateness.
 struct HandIn {
     time: &'static str,
-    /// In the table of grades.
+    /// Hours in the table of grades.
     hours: &'static str,
     factor: f64,
 }
 
-/// What is expected of a student.
+/// Expected results of a student.
 pub(super) struct Student {
     pub(super) name: String,
     number: usize,
     submission: Submission,
     hand_in: HandIn,
-    /// A person's total.
+    /// A total set by a person.
     total: Option<f64>,
-    /// The student whose work it is, disguised.
+    /// The original student, if this submission is a disguised copy.
     copied_from: Option<usize>,
 }
 
-/// What a submission changes, and what it loses, without its name.
+/// The changes and lost points of a submission, without its name.
 fn kind(index: usize) -> Submission {
     let (block, place) = (index / BLOCK, index % BLOCK);
     let of = |mut all: Vec<Submission>, nth: usize| all.swap_remove(nth % all.len());
@@ -85,14 +86,14 @@ fn hand_in(index: usize) -> HandIn {
         2 => of("Sunday, 22 November 2026, 5:59 AM", "30", 0.5),
         3 => of("Monday, 23 November 2026, 11:59 AM", "60", 0.0),
         4 => of("Saturday, 21 November 2026, 12:10 AM", "0", 1.0),
-        // With an extension.
+        // This student has an extension.
         5 => of("Monday, 23 November 2026, 11:59 AM", "0", 1.0),
         6 => of("-", "", 1.0),
         _ => of("Friday, 20 November 2026, 6:30 PM", "0", 1.0),
     }
 }
 
-/// A class of students.
+/// Creates a class of students.
 pub(super) fn students(count: usize) -> Vec<Student> {
     let of = |index| Student {
         name: format!("Student {index}_{}_assignsubmission_file", 1000 + index),
@@ -105,7 +106,7 @@ pub(super) fn students(count: usize) -> Vec<Student> {
     (0..count).map(of).collect()
 }
 
-/// Writes what the students handed in, and the files of the teacher, to a folder.
+/// Writes the students' submissions and the teacher's files to a folder.
 pub(super) fn write(solved: &Path, given: &Path, folder: &Path, students: &[Student]) {
     let class = folder.join("class");
     let mut worksheet =
@@ -137,14 +138,14 @@ pub(super) fn write(solved: &Path, given: &Path, folder: &Path, students: &[Stud
     std::fs::write(folder.join("points.toml"), points()).unwrap();
 }
 
-/// The tests without those that compare times, whose results depend on what else the machine does.
+/// The tests except those that compare times: timings depend on the machine's other load.
 fn points() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("grading/points.toml");
     let text = std::fs::read_to_string(file).unwrap();
     text.lines().filter(|line| !line.contains("needs = \"cores\"")).map(|line| format!("{line}\n")).collect()
 }
 
-/// The points of tests by package and name.
+/// The points of tests, by package and name.
 fn points_of_tests() -> BTreeMap<(String, String), f64> {
     let (mut package, mut tests) = ("", BTreeMap::new());
     for line in points().lines() {
@@ -165,8 +166,9 @@ fn points_of_tests() -> BTreeMap<(String, String), f64> {
     tests
 }
 
-/// Gives a right submission a student's own names of variables, comments, and a function of `author`, whose structure no
-/// other author has; any other a comment in each file, so that no part is the same as another's.
+/// Makes each student's files different. A correct submission gets the student's variable names,
+/// comments, and a function of `author` with a unique structure. Any other submission gets a
+/// comment in each file.
 fn personalise(folder: &Path, student: usize, author: usize, submission: &Submission) {
     if submission.changes.is_empty() {
         for file in RENAMED {
@@ -188,7 +190,7 @@ fn personalise(folder: &Path, student: usize, author: usize, submission: &Submis
     }
 }
 
-/// A text with another name of a variable: neither a field or method, nor a part of another name.
+/// Renames a variable, but not fields, methods or parts of other names.
 fn renamed(text: &str, from: &str, to: &str) -> String {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '.';
     let mut parts = text.split(from);
@@ -202,7 +204,7 @@ fn renamed(text: &str, from: &str, to: &str) -> String {
     renamed
 }
 
-/// A function with operators by a linear congruential generator (Knuth's MMIX) from a seed.
+/// A function with operators chosen by a linear congruential generator (Knuth's MMIX) from a seed.
 fn own_function(seed: usize, name: &str) -> String {
     const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "%", "^", "&", "|"];
     let mut state = seed as u64 + 1;
@@ -214,8 +216,8 @@ fn own_function(seed: usize, name: &str) -> String {
     format!("#[allow(dead_code)]\nfn {name}(a: u32, b: u32) -> u32 {{\n    a{terms}\n}}\n")
 }
 
-/// What is wrong in the results of a grading, and the points of each student. `folder` has what was written by [`write`] and by
-/// the grader.
+/// Returns the errors in the results of a grading, and the points of each student. `folder`
+/// contains the files from [`write`] and from the grader.
 pub(super) fn wrong(folder: &Path, students: &[Student]) -> (Vec<String>, BTreeMap<String, String>) {
     let feedback = folder.join("feedback");
     let raw = points_of_tests();
@@ -236,11 +238,11 @@ pub(super) fn wrong(folder: &Path, students: &[Student]) -> (Vec<String>, BTreeM
         if lost != expected {
             wrong.push(format!("{name} ({}): lost {lost:?}, expected {expected:?}\n{text}", submission.name));
         }
-        // What only a test of times finds is not found without them.
+        // Mistakes that only timing tests find go unnoticed without these tests.
         let is_timed = !submission.lost.is_empty() && submission.lost.iter().all(|lost| lost.contains("is_faster"));
         let parts =
             submission.feedback.iter().filter(|part| !is_timed && !part.contains("is_faster") && !text.contains(*part));
-        // Of 96 points without the tests that compare times, and with lateness.
+        // Parts are scored out of 96 points without the timing tests, and lateness applies.
         let parts = parts.filter(|part| !part.contains(" of 100 points") && !part.contains("it takes"));
         wrong.extend(parts.map(|part| format!("{name} ({}): no {part:?} in\n{text}", submission.name)));
         let earned: f64 =
@@ -264,7 +266,8 @@ pub(super) fn wrong(folder: &Path, students: &[Student]) -> (Vec<String>, BTreeM
     let copies = students.iter().filter_map(|student| Some((&students[student.copied_from?].name, &student.name)));
     let in_order = |(a, b): (&String, &String)| if a < b { format!("{a} and {b}") } else { format!("{b} and {a}") };
     let copies: BTreeSet<String> = copies.map(in_order).collect();
-    // Two students with the same mistake or cheat are alike too; a right submission is alike only to its copies.
+    // Two students with the same mistake or cheat are similar too; a correct submission is similar
+    // only to its copies.
     let is_own =
         |name: &str| students.iter().any(|student| student.name == name && student.submission.changes.is_empty());
     let has_own = |pair: &&String| pair.split_once(" and ").is_none_or(|(a, b)| is_own(a) || is_own(b));
@@ -276,9 +279,10 @@ pub(super) fn wrong(folder: &Path, students: &[Student]) -> (Vec<String>, BTreeM
     (wrong, points)
 }
 
-/// What is wrong in the page's lists of what is like the published solutions, and of what many have.
+/// Returns the errors in the page's lists: submissions similar to the published solutions, and code
+/// that many submissions share.
 fn wrong_of_published(page: &str, students: &[Student]) -> Vec<String> {
-    // The right ones are the published solutions under other names, in one cluster.
+    // The correct submissions are renamed copies of the published solutions, in one cluster.
     let right = || students.iter().filter(|student| student.submission.changes.is_empty());
     let is_published = |name: &str| {
         let summary = page.split("<summary>").find(|rest| rest.starts_with(&format!("{name}: ")));
@@ -297,7 +301,7 @@ fn wrong_of_published(page: &str, students: &[Student]) -> Vec<String> {
     wrong
 }
 
-/// One student hands in again, with a mistake. The student's name.
+/// Resubmits one student's work with a mistake, and returns the student's name.
 pub(super) fn hand_in_again(folder: &Path, students: &[Student]) -> String {
     let name = students[8].name.clone();
     let file = folder.join("class").join(&name).join(MAX_CPU);
@@ -306,7 +310,7 @@ pub(super) fn hand_in_again(folder: &Path, students: &[Student]) -> String {
     name
 }
 
-/// The median time between two submissions' results.
+/// Median time between the results of consecutive submissions.
 pub(super) fn median_time(feedback: &Path, students: &[Student]) -> Duration {
     let time = |file: PathBuf| std::fs::metadata(file).unwrap().modified().unwrap();
     let mut times: Vec<SystemTime> =

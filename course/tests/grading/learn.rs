@@ -5,7 +5,7 @@ use super::Submission;
 
 const PUZZLES: &str = "learn/src/puzzles.rs";
 
-/// The tests of the steps.
+/// Tests of the steps.
 const STEPS: &[&str] = &[
     "step01_index",
     "step02_grid_stride",
@@ -29,7 +29,7 @@ const STEPS: &[&str] = &[
     "hidden::step10_double_buffer_in_more_schedules",
 ];
 
-/// The end of `dot`'s first line, and its barrier.
+/// End of `dot`'s first line, and its barrier.
 const BARRIER_OF_DOT: &str = "element(y, i));\n    thread::sync_threads();\n";
 
 pub(crate) fn all() -> Vec<Submission> {
@@ -56,7 +56,7 @@ pub(crate) fn all() -> Vec<Submission> {
             &["step01_index", "hidden::step01_index_in_more_schedules"],
             &["double: kernel double, block (0, 0, 0), thread (1, 0, 0), learn/src/step01_index.rs:"],
         ),
-        // As a file saved on the page: the steps are as they were given.
+        // A file saved from the kernel lab, with the steps unchanged.
         of(
             "the_puzzles_alone",
             [
@@ -80,7 +80,7 @@ pub(crate) fn all() -> Vec<Submission> {
             STEPS,
             &["double: kernel double, ", "not written yet: sum_by_halves", "60 of 100 points"],
         ),
-        // The judge compares values, not what the submission's process says of them.
+        // The judge compares values; it does not trust messages of the submission's process.
         of(
             "other_cases",
             vec![

@@ -1,5 +1,5 @@
-//! The autograders that platforms run grade a submission in a root file system that has only the system, Rust, this project and
-//! the platform's folder, without a network.
+//! The platforms' autograders grade a submission in a root file system that contains only the
+//! system, Rust, this project and the platform's folder, without network access.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{LISTS, course};
 
-/// The part of the homework that is graded, and its points for a submission whose lists are wrong.
+/// The graded part of the homework, and its points for a submission with wrong lists.
 const PART: [&str; 2] = ["--part", "1"];
 const POINTS: f64 = 92.0;
 
@@ -17,18 +17,18 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap()
 }
 
-/// A folder that a variable names, or that is in the home folder.
+/// A folder that a variable names, or a folder in the home folder.
 fn home(variable: &str, folder: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(|| std::env::home_dir().unwrap().join(folder), PathBuf::from)
 }
 
-/// A command in a root file system of its own. It writes to `folder` and to the grader's.
+/// A command in its own root file system. It writes only to `folder` and to the grader's folder.
 fn isolated(folder: &Path, command: &[&str]) -> Command {
     let (project, course) = (project(), Path::new(env!("CARGO_BIN_EXE_course")));
     let mut bwrap = Command::new("bwrap");
     bwrap.args(["--unshare-net", "--die-with-parent", "--ro-bind", "/usr", "/usr"]);
-    // The grader's own sandbox is within this one: it needs root's capabilities, which it drops, or a space of users, a /proc
-    // without covered files, and folders that another user may enter.
+    // The grader's own sandbox is nested in this one. It needs root's capabilities, which it drops,
+    // or a user namespace, a /proc without masked files, and folders that another user may enter.
     bwrap.args(["--perms", "0755", "--dir", "/etc"]);
     match std::fs::metadata("/proc/self").unwrap().uid() {
         0 => bwrap.args(["--cap-add", "ALL"]),
@@ -91,7 +91,8 @@ fn platforms_grade_a_submission_without_a_network() {
     let text = std::fs::read_to_string(&lists).unwrap();
     std::fs::write(&lists, text.replacen("a + b", "a - b", 1)).unwrap();
 
-    // As Gradescope: the archive's files in source, setup.sh once, run_autograder for a submission that is two hours late.
+    // As on Gradescope: the archive's files in source, setup.sh once, then run_autograder for a
+    // submission two hours late.
     std::fs::write(&late, "factors = [{ hours = 24, factor = 0.5 }]\n").unwrap();
     autograder("gradescope", &root.join("autograder.zip"), Some(&late));
     let mut archive = zip::ZipArchive::new(std::fs::File::open(root.join("autograder.zip")).unwrap()).unwrap();
@@ -111,7 +112,7 @@ fn platforms_grade_a_submission_without_a_network() {
     assert_eq!(graded["score"], POINTS / 2.0, "{graded:#}");
     assert_eq!(graded["output"], format!("2 hours late: {POINTS} points × 0.5"));
 
-    // As Classroom 50, in the student's checkout.
+    // As on Classroom 50, in the student's checkout.
     if Command::new("python3").arg("--version").output().is_err() {
         eprintln!("SKIPPED: there is no python3: Classroom 50's autograder is not run");
         return;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// All files of a folder and of those in it, sorted.
+/// Returns all files in a folder and its subfolders, sorted.
 pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let paths = entries.map(|entry| entry.unwrap().path());

@@ -1,13 +1,13 @@
-//! Cargo in a workspace that `cargo course starter` has written.
+//! Runs cargo in a workspace that `cargo course starter` has written.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a command of cargo in the workspace. Returns its exit code, and what it prints.
+/// Runs a cargo command in the workspace. Returns its exit code and output.
 pub(crate) fn cargo(workspace: &Path, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO"));
     command.args(arguments).current_dir(workspace);
-    // The test's own build has set these.
+    // Cargo sets these variables for the test itself.
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| name.starts_with("CARGO_") && name != "CARGO_HOME") {
             command.env_remove(name);

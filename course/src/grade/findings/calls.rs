@@ -1,14 +1,15 @@
-//! The calls of a function that must be written in loops, followed through the submission's own functions.
+//! Library calls in functions that must be written with loops, traced through the submission's own
+//! functions.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// A function of the submission; or a macro, whose name ends in `!`, or a constant.
+/// A function of the submission, a macro (its name ends in `!`), or a constant.
 #[derive(Debug)]
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) file: PathBuf,
-    /// What it may call, in order.
+    /// Names that the body may call, in order.
     pub(super) mentions: Vec<Mention>,
 }
 
@@ -16,25 +17,25 @@ pub(super) struct Function {
 #[derive(Debug)]
 pub(super) struct Mention {
     pub(super) name: String,
-    /// Itself, and what it is an alias of.
+    /// The name itself, and the names it is an alias of.
     pub(super) meanings: BTreeSet<String>,
     pub(super) place: Place,
 }
 
-/// Where a name is in an expression.
+/// Position of a name in an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// `.name(…)`.
     Method,
-    /// `before::name`; empty for what is not one name, such as `<i32 as Ord>::name`.
+    /// `before::name`; empty if the qualifier is not a single name, as in `<i32 as Ord>::name`.
     Path(String),
     /// `name(…)` or `name!(…)`, or the imported `name` as an argument.
     Call,
-    /// Another name that may be a function's or a constant's.
+    /// Another name that may refer to a function or a constant.
     Value,
 }
 
-/// Functions that must be written in loops, and the library calls that would do their work.
+/// Functions that must be written with loops, and library calls that would do their work.
 const TRIVIAL: [(&str, &[&str]); 3] = [
     (
         "max_cpu",
@@ -87,7 +88,7 @@ const TRIVIAL: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Types and modules of libraries whose functions have the names above, as in `i32::max`.
+/// Library types and modules with functions of the names above, as in `i32::max`.
 const LIBRARIES: [&str; 14] = [
     "",
     "cmp",
@@ -105,7 +106,8 @@ const LIBRARIES: [&str; 14] = [
     "u32",
 ];
 
-/// The library calls in functions that must be written in loops, with the path of calls that leads there.
+/// Returns the library calls in functions that must be written with loops, each with the call path
+/// that leads to it.
 pub(super) fn where_loops_were_asked_for(functions: &[Function]) -> Vec<String> {
     let mut found = Vec::new();
     for (name, calls) in TRIVIAL {
@@ -113,7 +115,7 @@ pub(super) fn where_loops_were_asked_for(functions: &[Function]) -> Vec<String> 
             (0..functions.len()).filter(|&i| functions[i].name == name).map(|i| vec![i]).collect();
         let (mut visited, mut next): (BTreeSet<usize>, usize) = (paths.iter().flatten().copied().collect(), 0);
         let mut known = BTreeSet::new();
-        // Breadth first: the shortest path to each call.
+        // Breadth-first search finds the shortest path to each call.
         while let Some(path) = paths.get(next).cloned() {
             next += 1;
             let Some(&last) = path.last() else { continue };
@@ -134,7 +136,8 @@ pub(super) fn where_loops_were_asked_for(functions: &[Function]) -> Vec<String> 
     found
 }
 
-/// The library function that is called, if it is one of `calls`, and not the submission's own of the same name.
+/// Returns the library function called by `mention` if it is one of `calls` and not the
+/// submission's own function of the same name.
 fn library_call(mention: &Mention, calls: &[&str], functions: &[Function]) -> Option<String> {
     let call = mention.meanings.iter().find(|name| calls.contains(&name.as_str()))?;
     let is_own = match &mention.place {

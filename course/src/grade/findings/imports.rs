@@ -6,12 +6,13 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use super::{MAX_DEPTH, is_punct, name_of};
 
-/// Imported names, and what each may mean: itself, and what it is an alias of, in any file of a package.
+/// Imported names, and what each may mean in any file of a package: the name itself, and the names
+/// it is an alias of.
 #[derive(Debug, Default)]
 pub(super) struct Imports(BTreeMap<String, BTreeSet<String>>);
 
 impl Imports {
-    /// Adds the `use` statements in tokens, also in functions and macros.
+    /// Adds the `use` statements in tokens, including those in functions and macros.
     pub(super) fn add(&mut self, tokens: TokenStream, depth: usize) {
         let (mut is_import, mut statement) = (false, Vec::new());
         for token in tokens {
@@ -28,7 +29,8 @@ impl Imports {
         }
     }
 
-    /// Adds the names of a `use` statement, or of a group in one after the name `parent`.
+    /// Adds the names of a `use` statement, or of a group within one that follows the name
+    /// `parent`.
     fn add_statement(&mut self, tokens: &[TokenTree], parent: Option<&str>, depth: usize) {
         let (mut last, mut is_alias): (Option<String>, bool) = (None, false);
         for (i, token) in tokens.iter().enumerate() {
@@ -62,7 +64,7 @@ impl Imports {
         self.0.contains_key(name)
     }
 
-    /// What a name may mean: itself, and what it is an alias of.
+    /// What a name may mean: the name itself, and the names it is an alias of.
     pub(super) fn meanings(&self, name: &str) -> BTreeSet<String> {
         let (mut meanings, mut open) = (BTreeSet::from([name.to_owned()]), vec![name.to_owned()]);
         while let Some(name) = open.pop() {

@@ -1,4 +1,5 @@
-//! The files of a submission, in a folder, a ZIP file or a tar file, which their content tells apart.
+//! The files of a submission, in a folder, a ZIP file or a tar file. The content decides between
+//! these formats, not the name.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
@@ -8,19 +9,20 @@ use command_line::printable_line;
 use flate2::read::GzDecoder;
 use zip::ZipArchive;
 
-/// Maximum number of entries that are looked at.
+/// Maximum number of entries that are examined.
 const MAX_ENTRIES: usize = 20_000;
-/// Maximum number of entries that a ZIP file lists, also of those that are not looked at, and bytes that one has at least.
+/// Maximum number of entries that a ZIP file may list, including those that are not examined, and
+/// minimum bytes per entry.
 const MAX_LISTED: usize = 200_000;
 const MIN_LISTED: u64 = 46;
-/// Maximum bytes of a tar file, and of an archive in another one, unpacked.
+/// Maximum unpacked bytes of a tar file, and of an archive within another.
 const MAX_UNPACKED: u64 = 256 << 20;
 /// Maximum depth of a file in a folder.
 const MAX_DEPTH: usize = 16;
-/// Bytes at the beginning of a file that tell its kind: a block of a tar file.
+/// Number of bytes at the beginning of a file that identify its type: one tar block.
 const START: usize = 512;
 
-/// Extensions of documents and programs that are ZIP files by their content.
+/// Extensions of documents and programs that have the content of a ZIP file.
 const OFFICE: [&str; 8] = ["docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "jar"];
 
 /// A folder or an archive.
@@ -40,47 +42,47 @@ pub(super) enum Tree {
 /// A file in a [`Tree`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
-    /// The names of its folders, and its own.
+    /// Names of the containing folders, and the file's own name.
     pub(super) names: Vec<String>,
     pub(super) kind: Kind,
-    /// Its position in the archive.
+    /// Position in the archive.
     index: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
-    /// A link may lead anywhere.
+    /// A link, which may lead anywhere.
     Link,
-    /// Its path leads out of the archive.
+    /// A path that leads out of the archive.
     Outside,
 }
 
 impl Entry {
-    /// The path, as people read it.
+    /// The path as shown to people.
     pub(super) fn shown(&self) -> String {
         printable_line(&self.names.join("/")).into_owned()
     }
 }
 
-/// A file's content, or the reason why it cannot be read.
+/// Content of a file, or the reason why it cannot be read.
 pub(super) type Opened<'a> = Result<&'a mut dyn Read, String>;
 type TarEntry<'entry, 'content, 'file> = tar::Entry<'entry, &'content mut io::Take<Box<dyn Read + 'file>>>;
 
-/// A kind of file, by its content.
+/// Type of a file, determined by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Zip,
     Tar,
     CompressedTar,
-    /// An archive that is not read.
+    /// An archive in an unsupported format.
     OtherArchive(&'static str),
-    /// A file that is no archive.
+    /// A file that is not an archive.
     Other(&'static str),
 }
 
 impl Content {
-    /// The kind of a file with this name and this beginning.
+    /// Detects the type of a file from its name and its first bytes.
     fn of(name: &str, start: &[u8]) -> Self {
         let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).unwrap_or_default();
         match start {
@@ -111,15 +113,16 @@ impl Content {
     }
 }
 
-/// Whether this is the first header of a tar file: POSIX's and GNU's have this word at byte 257.
+/// Whether this is the first header of a tar file: POSIX and GNU headers have this word at byte
+/// 257.
 fn is_tar(start: &[u8]) -> bool {
     start.get(257..262) == Some(b"ustar")
 }
 
-/// The beginning of a gzip file's content.
+/// Decompresses the beginning of a gzip file.
 fn decompressed(start: &[u8]) -> Vec<u8> {
     let mut content = Vec::new();
-    // The file is cut off, so that its end is an error.
+    // The input is truncated, so decompression ends with an error.
     let _ = GzDecoder::new(start).take(START as u64).read_to_end(&mut content);
     content
 }
@@ -155,7 +158,7 @@ impl Tree {
         }
     }
 
-    /// Its files, sorted, without those that a system or a compiler adds.
+    /// Files in the tree, sorted, without files added by the operating system or a compiler.
     pub(super) fn entries(&mut self) -> Result<Vec<Entry>, String> {
         let mut entries = match self {
             Self::Folder { root, files } => {
@@ -212,7 +215,7 @@ impl Tree {
         }
     }
 
-    /// Visits the entries of a tar file with their positions.
+    /// Visits the entries of a tar file, with their positions.
     fn each_of_tar(
         &mut self,
         visit: &mut dyn FnMut(usize, &mut TarEntry<'_, '_, '_>) -> Result<(), String>,
@@ -242,7 +245,7 @@ impl Tree {
         }
     }
 
-    /// The files among the entries that are archives, by their content.
+    /// Entries that are archives by content.
     pub(super) fn archives(&mut self, entries: &[Entry]) -> Result<Vec<Entry>, String> {
         let files: Vec<&Entry> =
             entries.iter().filter(|entry| entry.kind == Kind::File).take(MAX_ENTRIES / 20).collect();
@@ -250,7 +253,7 @@ impl Tree {
         self.read(&files, &mut |entry, content| {
             let mut start = Vec::new();
             if let Ok(content) = content {
-                // What cannot be read is no archive that could be.
+                // An unreadable file cannot be opened as an archive anyway.
                 let _ = content.take(4 * START as u64).read_to_end(&mut start);
             }
             let name = entry.names.last().map_or("", String::as_str);
@@ -261,7 +264,7 @@ impl Tree {
         Ok(archives)
     }
 
-    /// Opens an archive in this folder or archive.
+    /// Opens an archive within this folder or archive.
     pub(super) fn open_archive(&mut self, entry: &Entry) -> Result<Self, String> {
         let name = entry.names.last().map_or("", String::as_str);
         if let Self::Folder { files, .. } = self {
@@ -287,7 +290,8 @@ fn too_large() -> String {
     format!("unpacked, it is larger than {} MiB", MAX_UNPACKED >> 20)
 }
 
-/// Whether a ZIP file lists more than [`MAX_LISTED`] entries, by the headers in it: its reader would keep all in memory.
+/// Whether a ZIP file lists more than [`MAX_LISTED`] entries. Counts the headers in the file,
+/// because the ZIP reader would keep all entries in memory.
 fn has_too_many_listed(file: &mut File) -> io::Result<bool> {
     const HEADER: &[u8] = b"PK\x01\x02";
     if file.metadata()?.len() < MAX_LISTED as u64 * MIN_LISTED {
@@ -303,7 +307,7 @@ fn has_too_many_listed(file: &mut File) -> io::Result<bool> {
             file.rewind()?;
             return Ok(headers > MAX_LISTED);
         }
-        // A header may begin at the end.
+        // A header may begin at the end of the block.
         kept = end.min(HEADER.len() - 1);
         bytes.copy_within(end - kept..end, 0);
     }
@@ -328,7 +332,7 @@ fn files_of(root: &Path) -> Result<Vec<PathBuf>, String> {
                 .map(|name| name.to_string_lossy().into_owned())
                 .collect();
             if kind.is_dir() {
-                // A build has more files than are looked at.
+                // A build folder has more files than the limit allows.
                 if !is_noise(&names) && names.len() < MAX_DEPTH {
                     folders.push(path);
                 }
@@ -344,7 +348,7 @@ fn entries_of_zip(archive: &mut ZipArchive<BufReader<File>>) -> Result<Vec<Entry
     let mut entries = Vec::new();
     for index in 0..archive.len() {
         let is_noise = |name| is_noise(&entry_of(name, Kind::File, index).names);
-        // A build has more files than are looked at.
+        // A build folder has more files than the limit allows.
         if archive.name_for_index(index).is_some_and(is_noise) {
             continue;
         }
@@ -360,7 +364,7 @@ fn entries_of_zip(archive: &mut ZipArchive<BufReader<File>>) -> Result<Vec<Entry
     Ok(entries)
 }
 
-/// An entry of an archive. Some programs on Windows write `\` between the names.
+/// Creates an entry of an archive. Some Windows programs separate names with `\`.
 fn entry_of(path: &str, kind: Kind, index: usize) -> Entry {
     let is_windows_path = path.as_bytes().get(1) == Some(&b':');
     let names: Vec<String> =
@@ -370,12 +374,13 @@ fn entry_of(path: &str, kind: Kind, index: usize) -> Entry {
     Entry { names, kind, index }
 }
 
-/// Whether a file is none of the student's: what Finder and Explorer add, what cargo compiles, and version control.
+/// Whether a file was not made by the student: files from Finder, Explorer and cargo, and version
+/// control.
 fn is_noise(names: &[String]) -> bool {
     let is_added = |name: &String| {
         name.starts_with("._") || matches!(name.as_str(), "__MACOSX" | ".DS_Store" | "Thumbs.db" | "desktop.ini")
     };
-    // A module may have the name `target`.
+    // A module may be named `target`.
     let before_sources = names.iter().take_while(|name| *name != "src");
     names.iter().any(is_added) || before_sources.clone().any(|name| matches!(name.as_str(), "target" | ".git"))
 }
