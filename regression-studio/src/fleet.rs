@@ -17,7 +17,7 @@ use crate::{Session, Settings, Snapshot, Table, at_once};
 
 /// Trains a run with each of `members`, all with the same table, kind of network, device and threads. `start` starts each run, `watch` gets
 /// the index and snapshots of each, in the thread that waits for it, and `outcome` takes the part to keep from its last snapshot. The calling
-/// thread passes each index and outcome to `done`, in the order in which the runs end; after a break no further run starts, and those in
+/// thread passes each index and outcome to `done`, in the order in which the runs end. After a break no further run starts, and the runs in
 /// progress end.
 ///
 /// Returns the outcomes in the order of the members: all of them, or after a break the first ones. `None` if `cancel` was set.
@@ -31,7 +31,7 @@ pub fn train<R: Send>(
     mut done: impl FnMut(usize, &R) -> ControlFlow<()>,
 ) -> Option<Vec<R>> {
     let Some(first) = members.first() else { return Some(Vec::new()) };
-    // The error is that of each run, which has a state for it.
+    // Each run reports the error itself.
     let opened = open_device(first).ok();
     let (choice, found) = (first.training.device, OnceLock::new());
     let is_measured = choice == TrainingDevice::Auto && matches!(opened, Some(OpenedDevice::Gpu(_)));

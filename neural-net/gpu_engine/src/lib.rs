@@ -381,7 +381,7 @@ pub trait EngineDevice {
     /// An engine that trains the given parameters on the given samples.
     ///
     /// # Errors
-    /// Those of [`GpuEngine::new`].
+    /// The errors of [`GpuEngine::new`].
     ///
     /// # Panics
     /// As [`GpuEngine::new`].

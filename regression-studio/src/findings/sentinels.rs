@@ -1,4 +1,4 @@
-//! Numbers and dates that often stand for a missing value.
+//! Numbers and dates that often mark a missing value.
 
 use std::collections::HashMap;
 

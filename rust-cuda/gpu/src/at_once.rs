@@ -11,8 +11,9 @@ use crate::{DeviceMemory, Error, recording};
 
 /// Takes the launches of [`Device::launch_at_once`](crate::Device::launch_at_once).
 ///
-/// Each launch borrows its buffers for `'a`, which is longer than the closure that makes the launches. No two of them can therefore have the
-/// same buffer if one writes it. The lifetime is invariant: a shorter one would end a borrow before the next launch.
+/// Each launch borrows its buffers for `'a`, which outlives the closure that makes the launches. So two
+/// launches cannot share a buffer if one of them writes it. The lifetime is invariant: with a shorter one, a
+/// borrow would end before the next launch.
 #[derive(Debug)]
 pub struct AtOnce<'a> {
     launches: RefCell<Simultaneous<'a>>,
@@ -27,7 +28,8 @@ impl<'a> AtOnce<'a> {
     /// Adds a launch of `kernel`; see [`Device::launch`](crate::Device::launch).
     ///
     /// # Errors
-    /// As [`Device::launch`](crate::Device::launch), except for those of the kernel's run on a GPU: the wait for it returns them.
+    /// The errors of [`Device::launch`](crate::Device::launch). Errors while the kernel runs on a GPU are
+    /// returned by the call that waits for it.
     pub fn launch<K: Kernel>(
         &self,
         kernel: &K,

@@ -335,13 +335,14 @@ impl Device {
         recorder.replay(times)
     }
 
-    /// Queues the launches of `add` to run at the same time, as far as the device has room: a CUDA stream for each, up to the number of
-    /// multiprocessors, and in turn beyond. They begin after the launches before, and later operations begin after them. The host waits
-    /// for none. A GPU runs none before `add` has returned.
+    /// Queues the launches of `add` to run at the same time, as far as the device has room. They are distributed
+    /// among CUDA streams, at most one per multiprocessor. They begin after all earlier launches, and later
+    /// operations begin after them. The host does not wait. A GPU starts none of them before `add` returns.
     ///
-    /// Each launch borrows its buffers until `add` has returned, so two of them may read one buffer, but none may write a buffer that
-    /// another has. Their results are those of launches one after another. The simulator and the interpreter launch that way, and so does a
-    /// GPU with `GPU_LAUNCH_BLOCKING=1`, or if one of the launches is cooperative or may print.
+    /// Each launch borrows its buffers until `add` returns. So two launches may read the same buffer, but none may
+    /// write a buffer that another one uses. The results equal the results of launches one after another. The
+    /// simulator and the interpreter launch one after another, and so does a GPU with `GPU_LAUNCH_BLOCKING=1`, or if
+    /// one of the launches is cooperative or may print.
     ///
     /// ```
     /// # use cuda_std::{GlobalMut, kernel, thread};
@@ -383,7 +384,7 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// Those of `add`, after which a GPU runs none of its launches; and those of the launches.
+    /// If `add` fails: a GPU then runs none of its launches. If a launch fails.
     pub fn launch_at_once<'a>(&'a self, add: impl FnOnce(&AtOnce<'a>) -> Result<(), Error>) -> Result<(), Error> {
         recording::forbid("launch_at_once")?;
         let at_once = AtOnce::new(&self.backend);

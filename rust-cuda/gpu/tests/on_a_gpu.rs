@@ -138,7 +138,7 @@ fn a_repeated_round_locks_and_fills_no_memory() {
             let first = round(1.0);
             assert!(of_memory(&first).contains(&"cuMemAllocHost_v2".to_owned()), "{first:?}");
             let second = round(2.0);
-            // The buffer has new memory here, which is checked; on a GPU it has that of the first round.
+            // Here the buffer gets new memory, and the calls show it. A GPU reuses the first round's memory.
             assert_eq!(of_memory(&second), ["cuMemAlloc_v2", "cuMemFree_v2"], "{second:?}");
             let launch = second.iter().position(|call| call.starts_with("cuLaunchKernel")).unwrap();
             let copies = |calls: &[String], kind| calls.iter().filter(|call| call.starts_with(kind)).count();

@@ -303,8 +303,9 @@ fn open_globally(name: &OsStr) -> Result<Library, libloading::Error> {
     unsafe { unix::Library::open(Some(name), unix::RTLD_NOW | unix::RTLD_GLOBAL) }.map(Into::into)
 }
 
-/// Opens a library: one that is named without a folder from the system's folder alone, where MS-MPI is installed. Windows would
-/// look for it also in the program's folder, the working directory and those of `PATH`, which others may write to.
+/// Opens a library. A name without a folder is looked up only in the system's folder, where MS-MPI is
+/// installed. By default, Windows would also search the program's folder, the working directory and the folders
+/// in `PATH`, and other users may have write access to them.
 #[cfg(windows)]
 fn open_globally(name: &OsStr) -> Result<Library, libloading::Error> {
     use libloading::os::windows;

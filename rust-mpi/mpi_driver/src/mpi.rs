@@ -36,7 +36,7 @@ impl Drop for Environment {
 /// What a request is for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
-    /// The element type of a message to receive. `None` for a send, whose status contains nothing useful.
+    /// The element type of a message to receive. `None` for a send: its status contains nothing useful.
     pub(crate) received: Option<Kind>,
     pub(crate) peer: Option<usize>,
 }

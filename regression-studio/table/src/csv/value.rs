@@ -141,7 +141,7 @@ pub(super) fn spelled(text: &str, mark: DecimalMark) -> Option<f64> {
     spelled_times(text, mark, 0)
 }
 
-/// The length of one or two dashes that stand for no cents, as in 5.– or 5,--; 0 if there are none.
+/// The length of one or two dashes that mean no cents, as in 5.– or 5,--; 0 if there are none.
 pub(super) fn dashes(text: &str) -> usize {
     let length = text.find(|character: char| !"-\u{2013}\u{2014}".contains(character)).unwrap_or(text.len());
     if text[..length].chars().count() <= 2 { length } else { 0 }

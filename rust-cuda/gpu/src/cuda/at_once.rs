@@ -1,4 +1,4 @@
-//! Launches in streams of their own, between two points of the device's stream.
+//! Launches in separate streams, between two points of the device's stream.
 
 use cust::event::{Event, EventFlags};
 use cust::stream::{Stream, StreamFlags, StreamWaitEventFlags};
@@ -8,10 +8,11 @@ use super::launch::CudaLaunch;
 use crate::Error;
 
 impl Cuda {
-    /// Queues launches that use no common memory which one of them writes, each in one of up to as many streams as there are
-    /// multiprocessors. They begin after the work that the device's stream has, and its later work begins after them.
+    /// Queues launches in at most one stream per multiprocessor. No launch may write memory that another one uses.
+    /// They begin after the work already in the device's stream, and later work in that stream begins after them.
     ///
-    /// Cooperative launches wait for room on all multiprocessors. They and launches that synchronise stay in the device's stream, one by one.
+    /// Cooperative launches need room on all multiprocessors. If one launch is cooperative or synchronizes, all of
+    /// them stay in the device's stream, one after another.
     pub(crate) fn launch_at_once(&self, launches: &mut [CudaLaunch]) -> Result<(), Error> {
         self.enter()?;
         let is_alone = |launch: &CudaLaunch| launch.launch.config.cooperative || self.speaks(launch);
@@ -27,8 +28,8 @@ impl Cuda {
         let streams = &streams[..count];
         let queued = self.queue_in(streams, launches);
         if queued.is_err() {
-            // Memory may be freed or used again as soon as the device's stream has ended, which may not wait for these streams now. A
-            // failure to wait for them is that of the launches, or recurs in the next call.
+            // Memory may be freed or reused as soon as the device's stream ends, and that stream may not wait for
+            // these streams now. If waiting fails, the launches failed, or the next call returns the error.
             for stream in streams {
                 let _ = stream.synchronize();
             }
@@ -36,7 +37,7 @@ impl Cuda {
         queued
     }
 
-    /// Queues the launches in the streams, in turn, between two points of the device's stream.
+    /// Distributes the launches among the streams, round-robin, between two points of the device's stream.
     fn queue_in(&self, streams: &[Stream], launches: &mut [CudaLaunch]) -> Result<(), Error> {
         streams.iter().try_for_each(|stream| self.order(&self.stream, stream))?;
         for (launch, stream) in launches.iter_mut().zip(streams.iter().cycle()) {
@@ -46,11 +47,11 @@ impl Cuda {
         streams.iter().try_for_each(|stream| self.order(stream, &self.stream))
     }
 
-    /// Lets the work that `later` gets from now on begin after the work that `earlier` has. The host does not wait.
+    /// Makes work added to `later` from now on begin after the work already in `earlier`. The host does not wait.
     fn order(&self, earlier: &Stream, later: &Stream) -> Result<(), Error> {
         let event = self.check("making an event", Event::new(EventFlags::DISABLE_TIMING))?;
         self.check("recording an event", event.record(earlier))?;
-        // It destroys the event. The driver keeps what is waited for.
+        // This destroys the event. The driver keeps the work to wait for.
         self.check("ordering two streams", later.wait_event(event, StreamWaitEventFlags::DEFAULT))
     }
 }

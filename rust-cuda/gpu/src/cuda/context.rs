@@ -46,7 +46,7 @@ pub(crate) struct Cuda {
     pub(super) locked_pool: RefCell<Pool<LockedBlock>>,
     // Dropped in this order: stream and modules before their context.
     pub(super) stream: Stream,
-    /// Those of launches at once. The device's stream has waited for their work before any operation but such launches.
+    /// The streams of launches at once. Before any other operation, the device's stream waits for their work.
     pub(super) streams: RefCell<Vec<Stream>>,
     pub(super) modules: Modules,
     /// Loaded by the first call of `time`.

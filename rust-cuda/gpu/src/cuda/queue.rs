@@ -1,4 +1,4 @@
-//! The pending launches, any of which may have caused an asynchronous error.
+//! The pending launches. Any of them may have caused an asynchronous error.
 
 use super::graph::ExecutableGraph;
 use crate::{DriverError, Error, Launch};
