@@ -13,11 +13,21 @@ apt-get update
 apt-get install -y bubblewrap build-essential ca-certificates curl git
 # Without this toolchain the tests of the kernels' PTX are left out of the points.
 apt-get install -y rustc-web cargo-web rust-web-src || echo "there is no toolchain for PTX: its tests are not graded"
-curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh -s -- -y --no-modify-path --profile minimal --default-toolchain none
+# One version of rustup, checked before it runs. It installs the version of Rust that the project's rust-toolchain.toml names.
+case $(uname -m) in
+x86_64) sum=20a06e644b0d9bd2fbdbfd52d42540bdde820ea7df86e92e533c073da0cdd43c ;;
+aarch64) sum=e3853c5a252fca15252d07cb23a1bdd9377a8c6f3efa01531109281ae47f841c ;;
+*) echo "no checksum of rustup for $(uname -m) is known: add it to this script" >&2 && exit 1 ;;
+esac
+rustup=$root/rustup-init
+curl --proto '=https' --tlsv1.2 -sSf -o "$rustup" "https://static.rust-lang.org/rustup/archive/1.28.2/$(uname -m)-unknown-linux-gnu/rustup-init"
+echo "$sum  $rustup" | sha256sum --check --quiet
+chmod +x "$rustup"
+"$rustup" -y --no-modify-path --profile minimal --default-toolchain none
 git clone GIT_URL "$root/project"
 cd "$root/project"
 git checkout --detach GIT_REV
-cargo build --manifest-path course/Cargo.toml
+cargo build --locked --manifest-path course/Cargo.toml
 # Compiles the tests and what submissions depend on.
 target/debug/course starter "$root/solved" --solutions --part 1,2,3,activation,augmentation,filters,distributed
 target/debug/course grade "$root/solved" GRADE_OPTIONS

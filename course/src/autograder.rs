@@ -184,6 +184,41 @@ mod tests {
         }
     }
 
+    /// The script that a download replaced would otherwise run on the course's machine.
+    #[cfg(unix)]
+    #[test]
+    fn autograder_runs_no_installer_with_a_wrong_checksum() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let executable = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        run(&options(Platform::Gradescope, folder.path(), &[])).unwrap();
+        let mut archive = zip::ZipArchive::new(std::fs::File::open(folder.path().join("autograder")).unwrap()).unwrap();
+        let setup = std::io::read_to_string(archive.by_name("setup.sh").unwrap()).unwrap();
+        let setup = executable("setup.sh", &setup);
+        executable("apt-get", "#!/bin/sh\n");
+        // Prints the changed installer, or writes it to the file after -o.
+        executable(
+            "curl",
+            "#!/bin/sh\nto=/dev/stdout\nwhile [ $# -gt 0 ]; do [ \"$1\" = -o ] && to=$2; shift; done\n\
+             echo '#!/bin/sh\necho ran > \"$AUTOGRADER/ran\"' > \"$to\"\n",
+        );
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+        let output = std::process::Command::new(setup)
+            .env("PATH", path)
+            .env("AUTOGRADER", folder.path())
+            .env_remove("PROJECT")
+            .output()
+            .unwrap();
+        assert!(!output.status.success() && !folder.path().join("ran").exists(), "{output:?}");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(errors.contains("checksum") && !errors.contains("git"), "{errors}");
+    }
+
     #[test]
     fn autograder_for_classroom_50_is_one_script() {
         let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ mod notices;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use command_line::say;
 use sha2::{Digest, Sha256};
 
@@ -142,15 +142,38 @@ impl System {
         };
         let fixed = ["--release", "--locked", "--config", "profile.release.strip=\"symbols\"", "--package", program];
         let mut arguments: Vec<String> = [command].iter().chain(&fixed).map(|&argument| argument.to_owned()).collect();
+        let mut flags: Vec<String> = machine_folders()
+            .iter()
+            .map(|(folder, name)| format!("--remap-path-prefix={}={name}", folder.display()))
+            .collect();
         if self.is_windows() {
             // The compiler's libraries are linked into the program, since a machine without
             // compilers lacks them. With --target, macros are built as usual.
-            let flags = format!("target.{}.rustflags=[\"-C\", \"target-feature=+crt-static\"]", self.triple);
-            arguments.extend(["--config".to_owned(), flags]);
+            flags.extend(["-C".to_owned(), "target-feature=+crt-static".to_owned()]);
         }
+        // A JSON array of strings is one in TOML too.
+        arguments
+            .extend(["--config".to_owned(), format!("target.{}.rustflags={}", self.triple, serde_json::json!(flags))]);
         arguments.extend(target.into_iter().flat_map(|target| ["--target".to_owned(), target]));
         arguments
     }
+}
+
+/// The folders of this machine that the compiler writes into programs, each with a name that replaces it there.
+fn machine_folders() -> Vec<(PathBuf, &'static str)> {
+    let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let cargo_home = cargo_home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let root = (workspace_root().to_owned(), ".");
+    cargo_home.map(|folder| (folder, "cargo")).into_iter().chain([root]).collect()
+}
+
+/// The first of the folders that a program's bytes name.
+fn named_folder<'a>(program: &[u8], folders: &'a [(PathBuf, &str)]) -> Option<&'a Path> {
+    let is_named = |folder: &Path| {
+        let name = folder.as_os_str().as_encoded_bytes();
+        program.windows(name.len()).any(|bytes| bytes == name)
+    };
+    folders.iter().map(|(folder, _)| folder.as_path()).find(|folder| is_named(folder))
 }
 
 /// Builds a program and packs it. Returns the archive's path.
@@ -164,6 +187,9 @@ fn make(package: &Package, system: &System, out: &Path) -> Result<PathBuf> {
     };
     let built = build_executables(*workspace, &arguments).with_context(hint)?;
     let program = built.get(name, name)?;
+    if let Some(folder) = named_folder(&std::fs::read(program)?, &machine_folders()) {
+        bail!("{} names this machine's folder {}: is RUSTFLAGS set?", program.display(), folder.display());
+    }
 
     let made = tempfile::tempdir()?;
     let folder = made.path().join(format!("{name}-{}-{}", env!("CARGO_PKG_VERSION"), system.name()));
@@ -233,6 +259,21 @@ mod tests {
         let arguments = system("x86_64-pc-windows-gnu", None).build("p");
         assert_eq!(arguments[0], "build");
         assert!(arguments.iter().any(|argument| argument.contains("crt-static")));
+    }
+
+    #[test]
+    fn package_names_no_folder_of_this_machine() {
+        for triple in ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-gnu"] {
+            let arguments = system(triple, None).build("p");
+            let flags =
+                arguments.iter().find_map(|argument| argument.strip_prefix(&format!("target.{triple}.rustflags=")));
+            let flags: Vec<String> = serde_json::from_str(flags.unwrap()).unwrap();
+            let root = format!("--remap-path-prefix={}=.", workspace_root().display());
+            assert!(flags.contains(&root) && flags.iter().any(|flag| flag.ends_with("=cargo")), "{flags:?}");
+        }
+        let folders = [(PathBuf::from("/home/me/.cargo"), "cargo"), (PathBuf::from("/home/me/project"), ".")];
+        assert_eq!(named_folder(b"\0/home/me/project/src/lib.rs\0", &folders), Some(Path::new("/home/me/project")));
+        assert_eq!(named_folder(b"\0cargo/registry/src/a/lib.rs\0./src/lib.rs", &folders), None);
     }
 
     #[test]

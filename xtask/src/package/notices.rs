@@ -36,20 +36,41 @@ pub(super) fn listing(workspace: Workspace, package: &str, triple: &str) -> Resu
     Ok(text)
 }
 
-/// The texts of the license files next to a Cargo.toml.
+/// The texts of the license files in a crate's folder and in the folders directly below it: fonts and
+/// bundled sources have their licenses next to them. Text files next to fonts are licenses by any name.
 fn license_texts(manifest: &Path) -> Result<Vec<String>> {
     let folder = manifest.parent().context("a Cargo.toml has a folder")?;
-    let is_notice = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
-        path.is_file()
-            && ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"].iter().any(|start| name.starts_with(start))
-    };
-    let entries = folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_notice).collect();
-    paths.sort();
+    let mut files = files_in(folder)?;
+    let folders: Vec<PathBuf> = files.extract_if(.., |path| path.is_dir()).collect();
+    files.retain(|path| has_name_of_license(path));
+    for folder in folders {
+        let inside = files_in(&folder)?;
+        let has_extension = |path: &Path, extensions: &[&str]| {
+            path.extension().is_some_and(|own| extensions.iter().any(|extension| own.eq_ignore_ascii_case(extension)))
+        };
+        let has_fonts = inside.iter().any(|path| has_extension(path, &["ttf", "otf"]));
+        let is_license = |path: &PathBuf| {
+            path.is_file() && (has_name_of_license(path) || has_fonts && has_extension(path, &["txt", "md"]))
+        };
+        files.extend(inside.into_iter().filter(is_license));
+    }
     let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace("\r\n", "\n").trim().to_owned();
-    paths.iter().map(|path| read(path).map(text)).collect()
+    files.iter().map(|path| read(path).map(text)).collect()
+}
+
+/// The paths in a folder, sorted.
+fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = folder.read_dir().with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn has_name_of_license(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+    ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"].iter().any(|start| name.starts_with(start))
+        && !name.ends_with(".RS")
 }
 
 /// The parts of `cargo metadata`'s output that are used here.
@@ -119,6 +140,23 @@ impl Metadata {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn package_has_the_licenses_of_a_crates_fonts() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, format!("{name}\r\n")).unwrap();
+        };
+        let licenses = ["LICENSE-MIT", "fonts/OFL.txt", "fonts/a-license.txt", "third_party/COPYING"];
+        for name in
+            ["Cargo.toml", "README.txt", "fonts/a.ttf", "src/license.rs", "src/notes.txt"].iter().chain(&licenses)
+        {
+            write(name);
+        }
+        assert_eq!(license_texts(&folder.path().join("Cargo.toml")).unwrap(), licenses);
+    }
 
     #[test]
     fn package_lists_normal_dependencies_of_others_alone() {
