@@ -151,7 +151,9 @@ impl System {
             // compilers lacks them. With --target, macros are built as usual.
             flags.extend(["-C".to_owned(), "target-feature=+crt-static".to_owned()]);
         }
-        // A JSON array of strings is one in TOML too.
+        // The paths of the kernels' debug names, which the packed program cannot read.
+        arguments.extend(["--config".to_owned(), "env.CUDA_BUILDER_DEBUG_PATHS=\"off\"".to_owned()]);
+        // A JSON array of strings is also valid TOML.
         arguments
             .extend(["--config".to_owned(), format!("target.{}.rustflags={}", self.triple, serde_json::json!(flags))]);
         arguments.extend(target.into_iter().flat_map(|target| ["--target".to_owned(), target]));
@@ -159,7 +161,7 @@ impl System {
     }
 }
 
-/// The folders of this machine that the compiler writes into programs, each with a name that replaces it there.
+/// The folders of this machine that the compiler would name in programs, and their replacements.
 fn machine_folders() -> Vec<(PathBuf, &'static str)> {
     let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let cargo_home = cargo_home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
@@ -167,7 +169,7 @@ fn machine_folders() -> Vec<(PathBuf, &'static str)> {
     cargo_home.map(|folder| (folder, "cargo")).into_iter().chain([root]).collect()
 }
 
-/// The first of the folders that a program's bytes name.
+/// The first folder with a path that occurs in a program's bytes.
 fn named_folder<'a>(program: &[u8], folders: &'a [(PathBuf, &str)]) -> Option<&'a Path> {
     let is_named = |folder: &Path| {
         let name = folder.as_os_str().as_encoded_bytes();
@@ -268,6 +270,7 @@ mod tests {
             let flags =
                 arguments.iter().find_map(|argument| argument.strip_prefix(&format!("target.{triple}.rustflags=")));
             let flags: Vec<String> = serde_json::from_str(flags.unwrap()).unwrap();
+            assert!(arguments.iter().any(|argument| argument == "env.CUDA_BUILDER_DEBUG_PATHS=\"off\""));
             let root = format!("--remap-path-prefix={}=.", workspace_root().display());
             assert!(flags.contains(&root) && flags.iter().any(|flag| flag.ends_with("=cargo")), "{flags:?}");
         }

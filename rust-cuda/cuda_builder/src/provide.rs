@@ -9,6 +9,10 @@ use crate::groups::with_kernels;
 use crate::outcome::debug_file;
 use crate::{Arch, BuilderError, CudaBuilder, compiling_kernels};
 
+/// If it is `off`, programs do not contain the paths of the files with debug names, which are in the
+/// build folder: for programs that run on other machines.
+const DEBUG_PATHS_VARIABLE: &str = "CUDA_BUILDER_DEBUG_PATHS";
+
 /// A group of kernels: its name, and the prefixes of its kernels' names.
 pub type Group<'a> = (&'a str, &'a [&'a str]);
 
@@ -54,26 +58,30 @@ fn provide_in(
         archs.push(arch);
     }
     archs.sort();
+    println!("cargo::rerun-if-env-changed={DEBUG_PATHS_VARIABLE}");
+    let has_debug_paths = env::var_os(DEBUG_PATHS_VARIABLE).is_none_or(|value| value != "off");
     let whole = [name.to_owned()].into_iter();
     for included in whole.chain(groups.iter().map(|(group, _)| format!("{name}.{group}"))) {
-        replace_file(&out.join(format!("{included}.rs")), &variants(&included, name, &archs))?;
+        replace_file(&out.join(format!("{included}.rs")), &variants(&included, name, &archs, has_debug_paths))?;
     }
     Ok(())
 }
 
 /// The Rust array of variants, in a file beside the variants. The debug names are those for all
 /// kernels.
-fn variants(included: &str, name: &str, archs: &[Arch]) -> String {
+fn variants(included: &str, name: &str, archs: &[Arch], has_debug_paths: bool) -> String {
     let mut text = String::from("[\n");
     for arch in archs {
         let (major, minor) = arch.compute_capability();
-        let debug = debug_file(Path::new(&format!("{name}.{arch}.ptx")));
-        let _ = writeln!(
+        let _ = write!(
             text,
-            "    ::cuda_std::PtxVariant::new(({major}, {minor}), include_str!(\"{included}.{arch}.ptx\"))\n        \
-             .with_debug_file(concat!(env!(\"OUT_DIR\"), \"/{}\")),",
-            debug.display()
+            "    ::cuda_std::PtxVariant::new(({major}, {minor}), include_str!(\"{included}.{arch}.ptx\"))"
         );
+        if has_debug_paths {
+            let debug = debug_file(Path::new(&format!("{name}.{arch}.ptx")));
+            let _ = write!(text, "\n        .with_debug_file(concat!(env!(\"OUT_DIR\"), \"/{}\"))", debug.display());
+        }
+        text += ",\n";
     }
     text + "]\n"
 }
@@ -90,6 +98,8 @@ mod tests {
         .with_debug_file(concat!(env!(\"OUT_DIR\"), \"/kernels.sm_75.debug\")),
 ]
 ";
-        assert_eq!(variants("kernels.sums", "kernels", &[Arch::Sm75]), expected);
+        assert_eq!(variants("kernels.sums", "kernels", &[Arch::Sm75], true), expected);
+        let without = "[\n    ::cuda_std::PtxVariant::new((7, 5), include_str!(\"kernels.sums.sm_75.ptx\")),\n]\n";
+        assert_eq!(variants("kernels.sums", "kernels", &[Arch::Sm75], false), without);
     }
 }
