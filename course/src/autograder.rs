@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// The script that a download replaced would otherwise run on the course's machine.
+    /// Otherwise a changed installer would run on the course's machine.
     #[cfg(unix)]
     #[test]
     fn autograder_runs_no_installer_with_a_wrong_checksum() {
@@ -201,7 +201,7 @@ mod tests {
         let setup = std::io::read_to_string(archive.by_name("setup.sh").unwrap()).unwrap();
         let setup = executable("setup.sh", &setup);
         executable("apt-get", "#!/bin/sh\n");
-        // Prints the changed installer, or writes it to the file after -o.
+        // Prints a changed installer, or writes it to the file given with -o.
         executable(
             "curl",
             "#!/bin/sh\nto=/dev/stdout\nwhile [ $# -gt 0 ]; do [ \"$1\" = -o ] && to=$2; shift; done\n\

@@ -36,27 +36,21 @@ pub(super) fn listing(workspace: Workspace, package: &str, triple: &str) -> Resu
     Ok(text)
 }
 
-/// The texts of the license files in a crate's folder and in the folders directly below it: fonts and
-/// bundled sources have their licenses next to them. Text files next to fonts are licenses by any name.
+/// The texts of the license files in a crate's folder and in the folders directly below it, where fonts
+/// and bundled sources have theirs. In a folder with fonts, every text file counts as a license.
 fn license_texts(manifest: &Path) -> Result<Vec<String>> {
     let folder = manifest.parent().context("a Cargo.toml has a folder")?;
-    let mut files = files_in(folder)?;
-    let folders: Vec<PathBuf> = files.extract_if(.., |path| path.is_dir()).collect();
-    files.retain(|path| has_name_of_license(path));
-    for folder in folders {
-        let inside = files_in(&folder)?;
-        let has_extension = |path: &Path, extensions: &[&str]| {
-            path.extension().is_some_and(|own| extensions.iter().any(|extension| own.eq_ignore_ascii_case(extension)))
-        };
+    let paths = files_in(folder)?;
+    let mut files: Vec<PathBuf> = paths.iter().filter(|path| has_name_of_license(path)).cloned().collect();
+    for folder in paths.iter().filter(|path| path.is_dir()) {
+        let inside = files_in(folder)?;
         let has_fonts = inside.iter().any(|path| has_extension(path, &["ttf", "otf"]));
-        let is_license = |path: &PathBuf| {
-            path.is_file() && (has_name_of_license(path) || has_fonts && has_extension(path, &["txt", "md"]))
-        };
+        let is_license = |path: &PathBuf| has_name_of_license(path) || has_fonts && has_extension(path, &["txt", "md"]);
         files.extend(inside.into_iter().filter(is_license));
     }
     let read = |path: &PathBuf| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace("\r\n", "\n").trim().to_owned();
-    files.iter().map(|path| read(path).map(text)).collect()
+    files.iter().filter(|path| path.is_file()).map(|path| read(path).map(text)).collect()
 }
 
 /// The paths in a folder, sorted.
@@ -65,6 +59,10 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
     Ok(paths)
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    path.extension().is_some_and(|own| extensions.iter().any(|extension| own.eq_ignore_ascii_case(extension)))
 }
 
 fn has_name_of_license(path: &Path) -> bool {
