@@ -9,6 +9,7 @@ mod imports;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use command_line::printable_line;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use self::calls::{Function, Mention, Place};
@@ -28,7 +29,8 @@ pub(super) fn find(sources: &Sources) -> Vec<String> {
     }
     let mut known = BTreeSet::new();
     all.retain(|finding| known.insert(finding.clone()));
-    all
+    // A path or a message of the parser may quote any character.
+    all.iter().map(|finding| printable_line(finding).into_owned()).collect()
 }
 
 fn of_package(sources: &[(PathBuf, String)], all: &mut Vec<String>) {

@@ -72,10 +72,11 @@ impl Options {
         let metadata = self.metadata.as_deref().map(Metadata::read).transpose()?;
         let due = metadata.as_ref().and_then(Metadata::due);
         let policy = self.late.as_deref().map(|file| Policy::read(file, due)).transpose()?;
-        let time = match (&policy, &metadata) {
-            (Some(policy), Some(Metadata { created_at, .. })) => {
+        let time = match (&policy, &metadata, &self.metadata) {
+            (Some(policy), Some(Metadata { created_at, .. }), Some(file)) => {
                 let time = policy.time(created_at);
-                Some(time.with_context(|| format!("the metadata's created_at is no time: {created_at:?}"))?)
+                let invalid = || format!("{}: created_at is {created_at:?}, expected a time", file.display());
+                Some(time.with_context(invalid)?)
             }
             _ => None,
         };
@@ -317,6 +318,8 @@ mod tests {
         assert_eq!(of(due, extended), Ok(Some(HandIn::InTime)));
         let error = of("\"due_date\": null", "").unwrap_err();
         assert!(error.contains("there is no due date"), "{error}");
+        let error = hours_of(&format!("{{ \"created_at\": \"\", \"assignment\": {{ {due} }} }}")).unwrap_err();
+        assert!(error.contains("submission_metadata.json: created_at is \"\", expected a time"), "{error}");
         let error = hours_of("{}").unwrap_err();
         assert!(error.contains("is no submission_metadata.json: missing field `created_at`"), "{error}");
     }

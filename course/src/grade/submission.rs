@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use command_line::counted;
+use command_line::{counted, printable_line};
 
 use self::tree::{Entry, Kind, Opened, Tree};
 use crate::starter::{Assignment, Part, VENDOR, files_below, read_text};
@@ -115,7 +115,7 @@ impl Sources {
     }
 
     fn cannot_read(&mut self, path: &Path, reason: &str) {
-        let reason = format!("{}{reason}", path.display());
+        let reason = printable_line(&format!("{}{reason}", path.display())).into_owned();
         let package = Part::ALL.iter().map(|part| part.package()).find(|package| path.starts_with(package));
         match package {
             // The programs are given and not compiled.
@@ -150,7 +150,7 @@ fn too_deep(text: &str) -> Option<usize> {
 }
 
 fn too_large(path: &Path) -> String {
-    format!("{}: the sources are larger than {} MiB", path.display(), MAX_ALL >> 20)
+    format!("{}: the sources are larger than {} MiB", printable_line(&path.to_string_lossy()), MAX_ALL >> 20)
 }
 
 /// Why a file is skipped.
@@ -367,7 +367,7 @@ fn is_given(text: &str) -> bool {
 fn shown(root: &[String]) -> String {
     match root {
         [] => "the top folder".to_owned(),
-        _ => command_line::printable_line(&root.join("/")).into_owned(),
+        _ => printable_line(&root.join("/")).into_owned(),
     }
 }
 
@@ -654,6 +654,25 @@ mod tests {
             let sources = read_zip(&[(SOURCE, b""), (name, b""), ("utils/src/lists.rs", b"")]).unwrap();
             assert_eq!(paths(&sources), ["utils/src/lists.rs"], "{name}");
             assert_eq!(sources.unreadable, [("max_functions", reason.to_owned())].into(), "{name}");
+        }
+    }
+
+    /// A control character in a name must not reach the teacher's terminal. U+009B starts a command
+    /// like ESC and `[`.
+    #[test]
+    fn grade_escapes_control_characters_in_messages() {
+        for name in ["max_functions/src/a\x1b[31m.rs", "max_functions/src/a\u{9b}31m.rs"] {
+            for text in [&b"\xff"[..], b"fn f() {", &vec![b' '; MAX_BYTES as usize + 1]] {
+                let message = match read_zip(&[(SOURCE, b""), (name, text), ("utils/src/lists.rs", b"")]) {
+                    Ok(sources) => {
+                        let findings = crate::grade::findings::find(&sources);
+                        sources.unreadable.into_values().chain(findings).collect()
+                    }
+                    Err(message) => message,
+                };
+                assert!(!message.contains(char::is_control), "{message:?}");
+                assert!(message.contains("max_functions/src"), "{message:?}");
+            }
         }
     }
 

@@ -110,7 +110,7 @@ impl Worksheet {
     fn of_canvas(sheet: Sheet, file: &Path, assignment: Option<&str>) -> Result<Self> {
         let column = |name: &str| sheet.column(name).context("no gradebook of Canvas");
         let (name, id, section) = (column("Student")?, column("ID")?, column("Section")?);
-        let graded = assignment_in(&sheet, assignment)?;
+        let graded = assignment_in(&sheet, assignment).with_context(|| file.display().to_string())?;
         let title = sheet.header[graded].clone();
         let of_student = [Some(name), Some(id), sheet.find("SIS User ID")?, sheet.find("SIS Login ID")?, Some(section)];
         let mut columns: Vec<usize> = of_student.into_iter().flatten().collect();
@@ -463,6 +463,7 @@ mod tests {
             let (_folder, worksheets) = read(&text, platform, assignment);
             let error = format!("{:#}", worksheets.err().unwrap());
             assert!(error.contains(message) && !error.contains('\n'), "{message}: {error}");
+            assert!(error.contains("table.csv"), "no file: {error}");
         }
     }
 

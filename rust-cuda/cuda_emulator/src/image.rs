@@ -33,18 +33,29 @@ const WAY_OUT: &str = "the emulator runs PTX. Numba: start the program by `cuda-
 /// # Errors
 /// `NO_BINARY_FOR_GPU` if it has no PTX; `INVALID_IMAGE` if the format is unknown.
 pub(crate) fn at(address: HostAddress) -> Result<String> {
-    let mut start = [0; 4];
-    host::read(address, &mut start)?;
+    let address = if u32::from_le_bytes(array_at(address, 0)?) == WRAPPER {
+        HostAddress(u64::from_le_bytes(array_at(address, 8)?) as usize)
+    } else {
+        address
+    };
+    let start = array_at(address, 0)?;
     match (start, u32::from_le_bytes(start)) {
         (ELF, _) => Err(no_ptx("a binary (cubin)")),
         (_, FAT) => of_bytes(&fat_binary(address)?),
-        (_, WRAPPER) => {
-            let mut pointer = [0; 8];
-            host::read(HostAddress(address.0 + 8), &mut pointer)?;
-            at(HostAddress(u64::from_le_bytes(pointer) as usize))
-        }
+        // A wrapper that points to a wrapper may point to itself.
+        (_, WRAPPER) => Err(Error::INVALID_IMAGE),
         _ => text(&address.c_string()?),
     }
+}
+
+/// The N bytes at an offset from an address.
+///
+/// # Errors
+/// `INVALID_VALUE` if they cannot be read, or if the offset leaves the address space.
+fn array_at<const N: usize>(address: HostAddress, offset: usize) -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    host::read(HostAddress(address.0.checked_add(offset).ok_or(Error::INVALID_VALUE)?), &mut bytes)?;
+    Ok(bytes)
 }
 
 /// From this version on, the structure that points to a fat binary also lists relocatable ones
@@ -60,17 +71,13 @@ const MAX_PARTS: usize = 1 << 16;
 /// # Errors
 /// Same as [`at`], if one of them has no PTX.
 pub(crate) fn parts_at(address: HostAddress) -> Result<Option<Vec<String>>> {
-    let word = |at: usize| {
-        let mut bytes = [0; 8];
-        host::read(HostAddress(at), &mut bytes).map(|()| u64::from_le_bytes(bytes))
-    };
-    let start = word(address.0)?;
-    let list =
-        if start == u64::from(WITH_LIST) << 32 | u64::from(WRAPPER) { word(address.0 + 16)? as usize } else { 0 };
+    let word = |start: usize, offset| array_at(HostAddress(start), offset).map(u64::from_le_bytes);
+    let start = word(address.0, 0)?;
+    let list = if start == u64::from(WITH_LIST) << 32 | u64::from(WRAPPER) { word(address.0, 16)? as usize } else { 0 };
     if list == 0 {
         return Ok(None);
     }
-    let pointers = (0..MAX_PARTS).map(|index| word(list + 8 * index));
+    let pointers = (0..MAX_PARTS).map(|index| word(list, 8 * index));
     let pointers = pointers.take_while(|pointer| *pointer != Ok(0));
     pointers.map(|pointer| at(HostAddress(pointer? as usize))).collect::<Result<Vec<_>>>().map(Some)
 }
@@ -105,10 +112,9 @@ fn no_ptx(kind: &str) -> Error {
 }
 
 fn fat_binary(address: HostAddress) -> Result<Vec<u8>> {
-    let mut header = [0; 16];
-    host::read(address, &mut header)?;
-    let field = |at| number::<2>(&header, at);
-    let bytes = field(6).zip(number::<8>(&header, 8)).map(|(header, body)| header + body);
+    let header: [u8; 16] = array_at(address, 0)?;
+    let bytes = number::<2>(&header, 6).zip(number::<8>(&header, 8));
+    let bytes = bytes.and_then(|(header, body)| header.checked_add(body));
     let bytes = bytes.filter(|bytes| *bytes <= MAX_BYTES).ok_or(Error::INVALID_IMAGE)?;
     let mut image = vec![0; bytes as usize];
     host::read(address, &mut image)?;
@@ -195,16 +201,20 @@ fn from_frame(frame: &[u8], bytes: u64) -> Option<Vec<u8>> {
 /// Decompresses an LZ4 block of `bytes` decompressed bytes; None if it is not a valid block of that
 /// size.
 fn decompress(block: &[u8], bytes: u64) -> Option<Vec<u8>> {
-    let size = usize::try_from(bytes.min(MAX_BYTES)).ok()?;
-    // A damaged size must not abort the process by exhausting memory.
-    let mut text = Vec::new();
-    text.try_reserve_exact(size).ok()?;
-    text.resize(size, 0);
+    let size = usize::try_from(bytes).ok()?;
+    // A damaged size must not exhaust memory. A byte of a block stands for at most 255 bytes of text:
+    // each byte that extends a length adds up to 255 to it (LZ4 Block Format Description).
+    if size > block.len().checked_mul(255)?.min(MAX_BYTES as usize) {
+        return None;
+    }
+    let mut text = vec![0; size];
     (lz4_flex::block::decompress_into(block, &mut text).ok()? == size).then_some(text)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     const PTX: &str = ".version 7.0\n.target sm_75\n.address_size 64\n";
@@ -297,6 +307,34 @@ mod tests {
             damaged[3] = distance;
             assert_eq!(decompress(&damaged, 17), None, "{distance}");
         }
+    }
+
+    /// If the claimed size were allocated and filled, the process would have had a gibibyte.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_damaged_size_takes_no_memory() {
+        let damaged = fat(&[entry(1, 90, LZ4, b"\x10text", MAX_BYTES)]);
+        assert_eq!(of_bytes(&damaged), Err(Error::INVALID_IMAGE));
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let kibibytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+        assert!(kibibytes < MAX_BYTES >> 10, "{kibibytes} KiB");
+    }
+
+    #[test]
+    fn a_wrapper_that_points_to_itself_is_an_error() {
+        let wrapper = [u64::from(WITH_LIST) << 32 | u64::from(WRAPPER), 0, 0].map(Cell::new);
+        let address = wrapper.as_ptr() as usize;
+        wrapper[1].set(address as u64);
+        assert_eq!(at(HostAddress(address)), Err(Error::INVALID_IMAGE));
+        // Pointers and sizes at the end of the address space.
+        wrapper[1].set(u64::MAX);
+        wrapper[2].set(u64::MAX - 7);
+        assert_eq!(at(HostAddress(address)), Err(Error::INVALID_VALUE));
+        assert_eq!(parts_at(HostAddress(address)), Err(Error::INVALID_VALUE));
+        let mut image = fat(&[]);
+        image[8..16].fill(0xff);
+        assert_eq!(at(HostAddress(image.as_ptr() as usize)), Err(Error::INVALID_IMAGE));
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn html(text: &str, mut resolve: impl FnMut(&str) -> Result<String>) 
     }
     let title = with_anchors(&mut events);
     let mut body = String::with_capacity(2 * text.len());
-    html::push_html(&mut body, events.into_iter().flat_map(scrolling));
+    html::push_html(&mut body, events.into_iter().flat_map(fitted_to_narrow_screens));
     Ok(Document { title, body })
 }
 
@@ -67,12 +67,15 @@ fn slug(text: &str) -> String {
     kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
 }
 
-/// Puts a table inside an element that scrolls on narrow screens.
-fn scrolling(event: Event<'_>) -> Vec<Event<'_>> {
+/// Puts a table inside an element that scrolls, and keeps an option (`--name`) on one line.
+fn fitted_to_narrow_screens(event: Event<'_>) -> Vec<Event<'_>> {
     let html = |text: &'static str| Event::Html(CowStr::Borrowed(text));
     match event {
         Event::Start(Tag::Table(_)) => vec![html("<div class=\"wide\">\n"), event],
         Event::End(TagEnd::Table) => vec![event, html("</div>\n")],
+        Event::Code(text) if text.starts_with("--") => {
+            vec![Event::InlineHtml(format!("<code class=\"option\">{}</code>", escaped(&text)).into())]
+        }
         event => vec![event],
     }
 }
@@ -104,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_document_has_a_title_anchors_and_links() {
-        let text = "# A `b` & c\n\n## What, *really*?\n\n## What, really?\n\n[x](y.md) ![z](z.png)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
+        let text = "# A `b` & c\n\n## What, *really*?\n\n## What, really?\n\n[x](y.md) ![z](z.png) `--c <D>`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n";
         let Document { title, body } = html(text, |link| Ok(format!("to/{link}"))).unwrap();
         assert_eq!(title, "A b & c");
         for part in [
@@ -113,6 +116,7 @@ mod tests {
             "<h2 id=\"what-really-1\">",
             "<a href=\"to/y.md\">x</a>",
             "src=\"to/z.png\"",
+            "<code class=\"option\">--c &lt;D&gt;</code>",
             "<div class=\"wide\">\n<table>",
         ] {
             assert!(body.contains(part), "{part}: {body}");

@@ -240,7 +240,7 @@ impl Tree {
         visited?;
         match (content.limit(), read) {
             (0, _) => Err(too_large()),
-            (_, Err(error)) => Err(format!("the tar file is damaged: {error}")),
+            (_, Err(error)) => Err(format!("the tar file is damaged: {}", printable_line(&error.to_string()))),
             (_, Ok(())) => Ok(()),
         }
     }
