@@ -4,10 +4,12 @@
 
 mod cases;
 mod checkpoint;
+mod dap;
 mod edits;
 mod figures;
 mod finds_defects;
 mod idx;
+mod launch;
 mod networks;
 mod pictures;
 mod ptx;
@@ -45,4 +47,6 @@ targets! {
     picture: pictures::picture(), 3_000;
     figures: figures::reader(), 500;
     ptx: ptx::reader(), 2_000;
+    launch_file: launch::reader(), 2_000;
+    debugger_messages: dap::reader(), 500;
 }
