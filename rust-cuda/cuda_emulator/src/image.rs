@@ -215,6 +215,10 @@ fn decompress(block: &[u8], bytes: u64) -> Option<Vec<u8>> {
 mod tests {
     use std::cell::Cell;
 
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
     use super::*;
 
     const PTX: &str = ".version 7.0\n.target sm_75\n.address_size 64\n";
@@ -274,8 +278,6 @@ mod tests {
 
     #[test]
     fn a_frame_has_the_size_that_its_entry_states() {
-        use ruzstd::encoding::{CompressionLevel, compress_to_vec};
-
         let ptx = PTX.repeat(50);
         let size = ptx.len() as u64;
         let frame = compress_to_vec(ptx.as_bytes(), CompressionLevel::Fastest);
@@ -342,6 +344,35 @@ mod tests {
         let whole = fat(&[entry(1, 75, 0, PTX.as_bytes(), 0)]);
         for length in 4..whole.len() {
             assert!(of_bytes(&whole[..length]).is_err(), "{length}");
+        }
+    }
+
+    proptest! {
+        /// Overwrites words of images with each kind of entry, mostly by sizes and flags.
+        #[test]
+        fn a_damaged_image_is_an_error_or_ptx(
+            edits in prop::collection::vec((any::<Index>(), prop_oneof![any::<u64>(), Just(u64::MAX), 0..200_u64, Just(LZ4), Just(ZSTD)], 0..4_u32), 1..4),
+            cut in any::<Index>(),
+            is_cut in any::<bool>(),
+        ) {
+            let literals: Vec<u8> = [0xf0, (PTX.len() - 15) as u8].into_iter().chain(PTX.bytes()).collect();
+            let mut bytes = fat(&[
+                entry(2, 90, 0, b"binary", 0),
+                entry(1, 75, LZ4, &literals, PTX.len() as u64),
+                entry(1, 80, ZSTD, &compress_to_vec(PTX.as_bytes(), CompressionLevel::Fastest), PTX.len() as u64),
+                entry(1, 70, 0, PTX.as_bytes(), 0),
+            ]);
+            for (place, word, width) in edits {
+                let start = place.index(bytes.len());
+                let end = (start + (1 << width)).min(bytes.len());
+                bytes[start..end].copy_from_slice(&word.to_le_bytes()[..end - start]);
+            }
+            if is_cut {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            if let Ok(ptx) = of_bytes(&bytes) {
+                prop_assert!(ptx.contains(".version") && ptx.len() < 1 << 16);
+            }
         }
     }
 }
