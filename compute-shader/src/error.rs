@@ -17,7 +17,7 @@ pub enum ShaderError {
     },
     /// `WGPU_BACKEND` does not name a back end.
     #[error(
-        "the environment variable WGPU_BACKEND has {name:?}, which is no back end: choose among vulkan, metal, dx12 and gl, \
+        "the environment variable WGPU_BACKEND has {name:?}, which is not a backend: choose among vulkan, metal, dx12 and gl, \
          separated by commas, or unset it"
     )]
     UnknownBackend {

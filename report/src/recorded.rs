@@ -97,7 +97,7 @@ fn read(path: &Path) -> Result<(i64, Gpu), String> {
     let mut results: Results =
         serde_json::from_str(&text).map_err(|error| format!("it is not a result of gpu-check ({error})"))?;
     if gpu::is_emulated(&results.gpu) {
-        return Err("its device is the emulated driver's, whose times are not a GPU's".to_owned());
+        return Err("it was recorded on the emulated driver, so its times are not a GPU's".to_owned());
     }
     let failed = results.remove_failed();
     let programs = Programs(&results.programs);
@@ -249,7 +249,7 @@ mod tests {
         let training = run.training.unwrap();
         assert_eq!(training.curve[1], Point { epochs: 2.0, seconds: 0.75, accuracy: 0.95 });
         let reasons: Vec<&str> = skipped.iter().map(|left| left.reason.as_str()).collect();
-        assert_eq!(reasons[0], "its device is the emulated driver's, whose times are not a GPU's");
+        assert_eq!(reasons[0], "it was recorded on the emulated driver, so its times are not a GPU's");
         assert!(reasons[1].starts_with("it is not a result of gpu-check"), "{reasons:?}");
         assert_eq!(reasons[2..], ["it has no times; max_functions: the phase's 540 s were over"]);
     }

@@ -31,11 +31,11 @@ const FORBIDDEN: [(&str, &str); 14] = [
 const RARE: [(&str, usize); 7] = [
     ("by turns", 1),
     ("of which", 72),
-    ("so that", 168),
+    ("so that", 150),
     ("stands for", 11),
-    ("that of", 90),
-    ("those of", 166),
-    ("whose", 203),
+    ("that of", 85),
+    ("those of", 159),
+    ("whose", 200),
 ];
 
 /// The endings of files of text.

@@ -49,7 +49,7 @@ fn from_files(directory: &Path) -> Result<(Dataset, String)> {
     let target = if dataset.is_mnist {
         ""
     } else {
-        " Target accuracy: none, since their checksums are not those of the original MNIST."
+        " Target accuracy: none, since their checksums differ from the original MNIST's."
     };
     let line = format!("Data: {name} from {directory}, {train} training and {test} test images.{target}");
     Ok((dataset, line))
@@ -78,7 +78,7 @@ pub(super) fn warn_of_other_convention(trained: Convention, dataset: &Dataset) {
     if trained != dataset.convention {
         let (name, found) = (&dataset.name, dataset.convention);
         command_line::warn(format_args!(
-            "the network was trained on images that are {trained}, but those of {name} are {found}: it cannot read them"
+            "the network was trained on images that are {trained}, but the images of {name} are {found}: it cannot read them"
         ));
     }
 }

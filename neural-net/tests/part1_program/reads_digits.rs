@@ -39,7 +39,7 @@ fn part1_program_evaluates_what_it_saved_to_the_same_accuracy() {
     let trained = sandbox.save_model();
     let accuracy = trained.stdout.lines().last().unwrap();
     let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits"]).success();
-    let origin = "Data: digits from digits, 600 training and 200 test images. Target accuracy: none, since their checksums are not those of the original MNIST.";
+    let origin = "Data: digits from digits, 600 training and 200 test images. Target accuracy: none, since their checksums differ from the original MNIST's.";
     assert_eq!(run.stdout.lines().collect::<Vec<_>>(), [origin, "Trained on: digits", accuracy]);
 
     let run = sandbox.run(&["evaluate", "model.safetensors", "--data", "digits", "--json", "-c", "1"]).success();

@@ -31,7 +31,7 @@ fn part1_program_prints_the_homeworks_lines() {
     assert_eq!(lines.len(), 6, "{}", run.stdout);
     assert_eq!(
         lines[0],
-        "Data: digits from digits, 600 training and 200 test images. Target accuracy: none, since their checksums are not those of the original MNIST."
+        "Data: digits from digits, 600 training and 200 test images. Target accuracy: none, since their checksums differ from the original MNIST's."
     );
     assert!(lines[1].starts_with("Network: 784-128-64-10, sigmoid then sigmoid, squared-error;"), "{}", lines[1]);
     for (line, start) in lines[2..4].iter().zip(["Epoch 1, accuracy ", "Epoch 2, accuracy "]) {

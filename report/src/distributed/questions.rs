@@ -52,7 +52,7 @@ fn synchronous(figures: &Figures) -> Question {
         [
             format!(
                 "Every rank has the whole network, {}, and all images. Of each batch of B samples it takes B/n and computes their gradients, \
-                 layer by layer from the last to the first. A gradient of a batch is a sum over its samples, so that the sum of the ranks’ \
+                 layer by layer from the last to the first. A gradient of a batch is a sum over its samples, so the sum of the ranks’ \
                  gradients is that of the whole batch. A ring all-reduce for each layer gives it to every rank, the last layer’s while those of \
                  the layer before are computed; then every rank makes the same update.",
                 figures.sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join("-")
@@ -134,7 +134,7 @@ fn lacking_cores(figures: &Figures) -> String {
     let most = figures.small_batches.iter().map(|run| run.ranks).max().unwrap_or(0);
     match most > cores {
         true => format!(
-            "This machine has {}, so that more ranks than that share them: these times are measured as they are, and are none of a machine \
+            "This machine has {}, so more ranks than that share them: these times are measured as they are, and are none of a machine \
              with a core for each rank.",
             counted(cores, "core")
         ),
@@ -198,7 +198,7 @@ fn amdahl(figures: &Figures) -> Question {
             let (ranks, speedup) = (counted(most.ranks, "rank"), significant(speedup));
             format!("On {ranks} the speed-up is {speedup}; {fraction}.")
         }
-        None => "No more ranks than cores were measured, so that no serial fraction is stated.".to_owned(),
+        None => "No more ranks than cores were measured, so no serial fraction is stated.".to_owned(),
     });
     let caption = format!(
         "Synchronous training by Adam, on batches of {batch}, and on a batch for each rank. Speed-ups are over the one rank above. Every run \
@@ -212,7 +212,7 @@ fn amdahl(figures: &Figures) -> Question {
 
 fn gustafson(figures: &Figures) -> Question {
     let mut paragraphs = vec![
-        "Gustafson’s law needs a problem that grows with n: a batch for each rank instead of a share of one (weak scaling), so that a rank \
+        "Gustafson’s law needs a problem that grows with n: a batch for each rank instead of a share of one (weak scaling), so a rank \
          computes as long as before and only the messages are added."
             .to_owned(),
     ];
@@ -321,7 +321,7 @@ fn two_masters(figures: &Figures) -> Question {
 fn four_masters(figures: &Figures) -> Question {
     let layers = figures.sizes.len().saturating_sub(1);
     let idle = match layers < 4 {
-        true => format!(" The network has {}, so that only {layers} of 4 masters own any.", counted(layers, "layer")),
+        true => format!(" The network has {}, so only {layers} of 4 masters own any.", counted(layers, "layer")),
         false => String::new(),
     };
     text("And with 4 masters on 8 and 16 cores?", [format!("{}{idle}", by_masters(figures, 4))])
@@ -333,7 +333,7 @@ fn split_masters(figures: &Figures) -> Question {
     let mut paragraphs = vec![format!(
         "One master receives all gradients and sends all parameters: {} kB in and out for each batch of each worker, and every update is its \
          work. Masters that own different layers share both, and on machines of their own each has an interface to the network, a memory and \
-         a processor for itself. The shares are those of the layers, though: the first layer has {} of the parameters here, so that a second \
+         a processor for itself. The shares are those of the layers, though: the first layer has {} of the parameters here, so a second \
          master takes over {} only.",
         significant(figures.bytes as f64 / 1e3),
         percent(share),
@@ -378,7 +378,7 @@ fn accuracies(figures: &Figures) -> Question {
                 format!("Synchronously it does not: it is {} for 1 to {most} ranks.", accuracy(lowest))
             }
             true => format!(
-                "Synchronously it does not: it is {} to {} for 1 to {most} ranks, a difference of {points} points, which is that of rounding.",
+                "Synchronously it does not: it is {} to {} for 1 to {most} ranks, a difference of {points} points, which is due to rounding.",
                 accuracy(lowest),
                 accuracy(highest)
             ),
@@ -463,10 +463,10 @@ fn divergence(figures: &Figures) -> Question {
 
 fn advantages(figures: &Figures) -> Question {
     let mut paragraphs = vec![
-        "Synchronous: every update is that of the whole batch, so that the result is that of one rank, and does not change from run to run; no \
+        "Synchronous: every update uses the whole batch, so the result is the same as with one rank, and does not change from run to run; no \
          learning rate depends on n; there is no master to become a bottleneck. But every step waits for the slowest rank and for the sum."
             .to_owned(),
-        "Asynchronous: no worker waits for another, so that a slow one delays only its own batches. But \
+        "Asynchronous: no worker waits for another, so a slow one delays only its own batches. But \
          gradients are stale, the order of updates and with it the result changes from run to run, and all traffic goes through the masters."
             .to_owned(),
     ];
@@ -545,8 +545,8 @@ fn complexity(figures: &Figures) -> Question {
         table.push([on_ranks.ranks.to_string(), naive_each, naive_all, ring_each, ring_all]);
     }
     let counted = match is_by_formula {
-        true => "The bytes that were counted are those of the formulas for all lengths.",
-        false => "The bytes that were counted are not those of the formulas for all lengths.",
+        true => "The counted bytes equal the formulas for all lengths.",
+        false => "The counted bytes do not equal the formulas for all lengths.",
     };
     Question {
         table: Some(CaptionedTable {

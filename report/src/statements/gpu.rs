@@ -125,7 +125,7 @@ fn one_multiprocessor(figures: &Figures) -> Option<String> {
     let (highest, peak) = (run.product.as_ref()?.rungs.last()?, run.gpu.multiprocessor_operations_per_second()?);
     let done = figures.product.operations() / highest.times.median;
     Some(format!(
-        "One block runs on one multiprocessor, whose peak at its maximum clock frequency is {}; {} reaches {} of it.",
+        "One block runs on one multiprocessor, with a peak of {} at its maximum clock frequency; {} reaches {} of it.",
         crate::words::operations(peak),
         rung(&highest.name),
         percent(done / peak)

@@ -83,7 +83,7 @@ fn every_question_is_answered_from_the_figures() {
     for words in [
         "An epoch takes 100.0 ms on one rank, on 2 ranks 400.0 ms (4.00 times as long as on one), on 4 ranks on 2 cores 1.200 s",
         "on 16 ranks on 2 cores 16.00 s",
-        "This machine has 2 cores, so that more ranks than that share them",
+        "This machine has 2 cores, so more ranks than that share them",
         "more than sharing the computation saves",
         "An epoch takes 70.00 ms on one rank, on 2 ranks 42.00 ms (1.67 times as fast as on one)",
         "On 2 ranks the speed-up is 1.67; the serial fraction of Karp and Flatt is 0.200",
@@ -91,7 +91,7 @@ fn every_question_is_answered_from_the_figures() {
         "after 10 epochs the test accuracy is 96.67 % with batches of 512 and 94.00 % with batches of 2048",
         "on 4 cores (2 workers) an epoch takes 1.500 s, and the test accuracy is 97.04 %; on 8 cores (6 workers)",
         "on 8 cores (4 workers) an epoch takes 1.500 s, and the test accuracy is 97.00 %; on 16 cores (12 workers)",
-        "The network has 3 layers, so that only 3 of 4 masters own any.",
+        "The network has 3 layers, so only 3 of 4 masters own any.",
         "the first layer has 92 % of the parameters here",
         "Synchronously it does not: it is 96.72 % to 96.73 % for 1 to 16 ranks",
         "96.66 % to 97.04 % with 2 masters for 2 to 14 workers and 96.67 % to 97.00 % with 4 masters for 4 to 12 workers",
@@ -103,7 +103,7 @@ fn every_question_is_answered_from_the_figures() {
         "On 4 ranks on 2 cores the ring takes",
         "0.502 of the naive one’s time for 262,144 elements",
         "Each process sends (n − 1) L bytes, O(n L), and all send n (n − 1) L",
-        "The bytes that were counted are those of the formulas for all lengths.",
+        "The counted bytes equal the formulas for all lengths.",
     ] {
         assert!(text.contains(words), "{words} is missing in {text}");
     }

@@ -202,7 +202,7 @@ fn from_frame(frame: &[u8], bytes: u64) -> Option<Vec<u8>> {
 /// size.
 fn decompress(block: &[u8], bytes: u64) -> Option<Vec<u8>> {
     let size = usize::try_from(bytes).ok()?;
-    // A damaged size must not exhaust memory. A byte of a block stands for at most 255 bytes of text:
+    // A damaged size must not exhaust memory. A byte of a block decodes to at most 255 bytes of text:
     // each byte that extends a length adds up to 255 to it (LZ4 Block Format Description).
     if size > block.len().checked_mul(255)?.min(MAX_BYTES as usize) {
         return None;

@@ -22,7 +22,7 @@ pub(super) fn on_the_processor() -> Question {
              threads. A tile of four rows and a few vectors of sums stays in registers: a row of the image that is read serves all sums that it \
              belongs to, and a vector instruction multiplies and adds up to 16 neighbours."
                 .to_owned(),
-            "Borders are apart: columns whose window reaches over an edge are computed from copies between zeros, so that the interior has no check for a \
+            "Borders are apart: columns whose window reaches over an edge are computed from copies between zeros, so the interior has no check for a \
              pixel. A kernel that is a column times a row, as Sobel’s and Scharr’s, is applied in two passes: R + C multiply-adds for a pixel \
              instead of R · C."
                 .to_owned(),
@@ -44,10 +44,10 @@ pub(super) fn on_the_gpu(figures: &Figures) -> Question {
         [
             "A block of 256 threads takes a tile of the image. Its threads copy the tile, with a halo as wide as the kernel reaches, and the coefficients \
              to shared memory, with zeros outside the image, and meet at a barrier. Then a thread computes eight pixels below each other: a window of \
-             pixels in registers moves down a column of coefficients, so that two values that are read from shared memory serve eight \
+             pixels in registers moves down a column of coefficients, so two values that are read from shared memory serve eight \
              multiply-adds. Kernels larger than 16 × 16 are taken in slabs."
                 .to_owned(),
-            format!("Every result was checked against the sums in double precision; that of the GPU version on: {checked}."),
+            format!("Every result was checked against the sums in double precision; the GPU version's result on: {checked}."),
         ],
     );
     Question {
@@ -237,7 +237,7 @@ pub(super) fn pictures(filtered: &[Filtered]) -> Question {
     Question {
         table: Some(CaptionedTable {
             name: "filters",
-            caption: "The filters’ results on the drawing, whose grey values are 0 to 255.".to_owned(),
+            caption: "The filters’ results on the drawing, with gray values from 0 to 255.".to_owned(),
             table,
         }),
         listings: vec![listing("sobel_operator", "The strength of edges.")],
@@ -269,7 +269,7 @@ pub(super) fn why_they_differ(filtered: &[Filtered]) -> Question {
                 .to_owned(),
             format!(
                 "They differ by the weights. An edge from 0 to 1 gives the sum of the positive coefficients: {}; the pictures, scaled to their largest \
-                 values, hide that. Scharr’s weights 3, 10, 3 rely more on the middle row than Sobel’s 1, 2, 1, so that a slanted edge has nearly the \
+                 values, hide that. Scharr’s weights 3, 10, 3 rely more on the middle row than Sobel’s 1, 2, 1, so a slanted edge has nearly the \
                  strength of an upright one. Five rows average over more pixels along the edge: less noise, rounded corners.",
                 listed(&gains)
             ),

@@ -79,7 +79,7 @@ pub(super) fn why(figures: &Augmentation, cores: usize) -> Question {
     };
     let mut paragraphs = vec![format!(
         "On one thread an epoch’s training takes {}, and its distortions {}, the difference to the time without workers. Workers distort while \
-         the network trains on earlier images, so that an epoch takes at least {}: {which}.",
+         the network trains on earlier images, so an epoch takes at least {}: {which}.",
         seconds(training),
         seconds(distorting),
         seconds(bound),
@@ -136,7 +136,7 @@ pub(super) fn accuracies(figures: &Augmentation) -> Question {
     }
     paragraphs.push(match figures.same_bits {
         true => "A distortion follows from the seed, the epoch and the image’s place in it, not from the worker: for every number of workers the \
-                 weights had the same bits, so that one curve is that of all."
+                 weights had the same bits, so one curve shows all of them."
             .to_owned(),
         false => "The weights differed by the number of workers: this is an error.".to_owned(),
     });
@@ -158,7 +158,7 @@ pub(super) fn processes_or_threads(figures: &Augmentation, cores: usize) -> Ques
          that threads which compute take turns. Each process has an interpreter and a lock of its own. The price is that processes share no \
          memory: each job and each result goes through a pipe as bytes, and starting a process loads everything again."
             .to_owned(),
-        "In Rust, threads: there is no such lock, all threads compute at the same time, and they share memory, so that an image is moved into the queue \
+        "In Rust, threads: there is no such lock, all threads compute at the same time, and they share memory, so an image is moved into the queue \
          and not encoded. What processes protect from, that two change the same data at the same time, the compiler rejects (the traits Send and \
          Sync). Processes would pay where a worker must be able to crash, or runs on another machine, as in assignment 3."
             .to_owned(),
@@ -186,7 +186,7 @@ pub(super) fn ideas(figures: &Augmentation, cores: usize) -> Question {
         "Which two ideas would accelerate it further?",
         [
             format!(
-                "One map for all: rotation, shift and skew are affine maps, and so is their product, so that an image is interpolated once instead of \
+                "One map for all: rotation, shift and skew are affine maps, and so is their product, so an image is interpolated once instead of \
                  three times. Measured with noise, an image takes {} that way, {} the assignment’s functions one after another at {}. The \
                  training above has this already.",
                 seconds(figures.one_map.median),
@@ -214,7 +214,7 @@ pub(super) fn queue(figures: &Augmentation) -> Question {
     text(
         "How does the queue work?",
         [
-            "The course’s queue is a pipe and a lock: put encodes an item, takes the lock, writes and releases it, so that the bytes of two writers never \
+            "The course’s queue is a pipe and a lock: put encodes an item, takes the lock, writes and releases it, so the bytes of two writers never \
              mix; get reads the pipe without a lock, since there is one reader; length is a counter that both change. A full pipe blocks its \
              writers, an empty one the reader."
                 .to_owned(),
